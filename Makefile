@@ -1,0 +1,33 @@
+.PHONY: help setup demo serve test check format bench
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+
+help: ## Show the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: ## Make .venv with the pinned requirements
+	@scripts/setup
+
+demo: setup ## Watch a rule travel from one agent to exactly one other
+	@$(PY) manage.py demo
+
+serve: setup ## Site and worker in one process, on the demo's data
+	@$(PY) manage.py serve
+
+test: setup ## The suite that needs no service, no root and no network
+	@$(PY) -m pytest -n 2 tests
+
+check: setup ## Linters, types, layers, migrations, deployment checks
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy tikitaka apps config
+	@.venv/bin/lint-imports
+	@$(PY) manage.py makemigrations --check --dry-run
+	@scripts/check-deploy
+
+format: setup ## Format the code
+	@.venv/bin/ruff format .
+	@.venv/bin/ruff check --fix .
+
+bench: setup ## Print the benchmarks, one JSON line each
+	@$(PY) benchmarks/dag.py
