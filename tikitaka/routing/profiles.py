@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+from tikitaka.routing.words import content_stems, sentence_spans
+
+Score = Literal["logistic", "cosine"]
+
+_CLAUSE_BREAK = re.compile(r"[,;:、，；]|\s(?:and|und|et|y)\s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +24,11 @@ class AgentProfile:
     description: str
     instructions: str
 
+    @property
+    def whole(self) -> str:
+        """Everything in one text, as the plain cosine reads it."""
+        return f"{self.name}. {self.description} {self.instructions}".strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteText:
@@ -23,7 +37,62 @@ class NoteText:
     content: str
     description: str
 
+    @property
+    def whole(self) -> str:
+        return f"{self.content} {self.description}".strip()
 
-def texts_to_embed(agents: Sequence[AgentProfile], note: NoteText) -> tuple[str, ...]:
+    @property
+    def occasion(self) -> str:
+        """When the note applies; the content stands in for a missing description."""
+        return self.description.strip() or self.content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinctProfile:
+    """One agent without the sentences that teammates share: its text, `name: clause` texts, and word stems."""
+
+    key: str
+    text: str
+    clauses: tuple[str, ...]
+    stems: tuple[str, ...]
+
+
+def distinct_profiles(agents: Sequence[AgentProfile]) -> tuple[DistinctProfile, ...]:
+    """The team with every sentence dropped that two or more of its agents carry (house text tells nobody apart)."""
+    sentences = [_sentences(f"{agent.description}\n{agent.instructions}") for agent in agents]
+    carriers = Counter(folded for own in sentences for folded in {_folded(item) for item in own})
+    return tuple(
+        _distinct(agent, [item for item in own if carriers[_folded(item)] < 2])
+        for agent, own in zip(agents, sentences, strict=True)
+    )
+
+
+def texts_to_embed(
+    agents: Sequence[AgentProfile], note: NoteText, *, score: Score = "logistic"
+) -> tuple[str, ...]:
     """Every text whose vector `recognize` looks up, without repetition, so that one batch fetches them all."""
-    raise NotImplementedError
+    if score == "cosine":
+        return tuple(dict.fromkeys([note.whole, *(agent.whole for agent in agents)]))
+    texts = [note.whole, note.occasion]
+    for profile in distinct_profiles(agents):
+        texts += [profile.text, *profile.clauses]
+    return tuple(dict.fromkeys(texts))
+
+
+def _distinct(agent: AgentProfile, own: Sequence[str]) -> DistinctProfile:
+    clauses = [part.strip(" .!?") for item in own for part in _CLAUSE_BREAK.split(item)]
+    text = " ".join([f"{agent.name}.", *own])
+    return DistinctProfile(
+        key=agent.key,
+        text=text,
+        clauses=tuple(dict.fromkeys(f"{agent.name}: {part}" for part in clauses if part)) or (agent.name,),
+        stems=tuple(content_stems(text)),
+    )
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def _folded(sentence: str) -> str:
+    return " ".join(sentence.casefold().split())

@@ -1,0 +1,1 @@
+"""What a governed file looks like: keys, managed blocks, whole files, budgets, drift."""

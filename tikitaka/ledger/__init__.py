@@ -1,0 +1,1 @@
+"""The append-only log: canonical bytes, entries, hash chain, sealed values, verification."""

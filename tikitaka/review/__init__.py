@@ -1,0 +1,1 @@
+"""When a person must look, what an approval is bound to, and what an edit may do."""

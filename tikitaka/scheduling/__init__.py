@@ -1,0 +1,1 @@
+"""Which node may start now, what a failure blocks, what is tried again, which locks exclude each other."""
