@@ -1,0 +1,41 @@
+"""The database by URL: `sqlite:///path` or `postgres://user:password@host:port/name`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+# IMMEDIATE because a read snapshot cannot be upgraded once another writer has committed; recursive triggers because
+# INSERT OR REPLACE would otherwise pass the ledger's delete trigger.
+_SQLITE_OPTIONS = {
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 20,
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA recursive_triggers=ON;",
+}
+
+
+def sqlite(path: Path) -> dict[str, Any]:
+    """Settings of an SQLite file."""
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": dict(_SQLITE_OPTIONS)}
+
+
+def from_url(url: str) -> dict[str, Any]:
+    """Settings of the database at `url`; raises ImproperlyConfigured without repeating the URL, which holds a password."""
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return sqlite(Path(unquote(parts.path)))
+    if parts.scheme not in ("postgres", "postgresql") or not parts.path.strip("/"):
+        raise ImproperlyConfigured("DATABASE_URL must be sqlite:///path or postgres://user:password@host:port/name")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.strip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }

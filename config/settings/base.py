@@ -1,0 +1,121 @@
+"""What all settings share. Values that differ by installation come from the environment, see config.env."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from config.env import Environment
+from tikitaka.policy import from_environment
+
+# No library may look for weights on a network at run time.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+env = Environment()
+BASE_DIR = Path(__file__).resolve().parents[2]
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "guardian",
+    "apps.ledger",
+    "apps.accounts",
+    "apps.providers",
+    "apps.teams",
+    "apps.tasks",
+    "apps.context",
+    "apps.memory",
+    "apps.conductor",
+    "apps.audit",
+    "apps.console",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "apps.console.middleware.ContentSecurityPolicyMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+WSGI_APPLICATION = "config.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "guardian.backends.ObjectPermissionBackend"]
+ANONYMOUS_USER_NAME = None
+GUARDIAN_MONKEY_PATCH_USER = False
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "/"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = BASE_DIR / "staticfiles"
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+# --- the product
+
+TIKITAKA_POLICY = from_environment(os.environ)
+TIKITAKA_DATA = env.path("TIKITAKA_DATA", BASE_DIR / "var" / "demo")
+TIKITAKA_WORKSPACES = env.path("TIKITAKA_WORKSPACES", TIKITAKA_DATA / "workspaces")
+TIKITAKA_HOST = env.text("TIKITAKA_HOST", "localhost")
+TIKITAKA_LEDGER_ORIGIN = env.text("TIKITAKA_LEDGER_ORIGIN", "tikitaka.localhost")
+TIKITAKA_PLANNER = env.choice("TIKITAKA_PLANNER", "off", ("openai", "replay", "off"))
+TIKITAKA_EXTRACTOR = env.choice("TIKITAKA_EXTRACTOR", "off", ("openai", "replay", "off"))
+TIKITAKA_EMBEDDER = env.choice("TIKITAKA_EMBEDDER", "sbert", ("sbert", "fake", "off"))
+TIKITAKA_REPLAY = env.path("TIKITAKA_REPLAY", TIKITAKA_DATA / "replay")
+TIKITAKA_MODEL_URL = env.text("TIKITAKA_MODEL_URL", "")
+TIKITAKA_MODEL_NAME = env.text("TIKITAKA_MODEL_NAME", "")
+TIKITAKA_MODEL_KEY = env.text("TIKITAKA_MODEL_KEY", "")
+TIKITAKA_WORKERS = env.number("TIKITAKA_WORKERS", 8, low=1, high=64)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": env.choice("TIKITAKA_LOG", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))},
+}
