@@ -1,0 +1,99 @@
+"""Reading the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from apps.ledger.models import Entry, Log, SealedValue
+from apps.ledger.services.sealing import matches
+from tikitaka.ledger.chain import Broken, StoredEntry, Verified, verify
+from tikitaka.ledger.entries import timestamp
+from tikitaka.ledger.events import KNOWN_TYPES
+
+_BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogVerification:
+    """What verifying one log gave."""
+
+    origin: str
+    entries: int
+    result: Verified | Broken
+    erased: int
+
+    @property
+    def valid(self) -> bool:
+        return isinstance(self.result, Verified)
+
+
+def logs(organization: UUID | None = None) -> QuerySet[Log]:
+    """All logs, or those of one organization, oldest first."""
+    found = Log.objects.order_by("origin")
+    return found if organization is None else found.filter(organization_id=organization)
+
+
+def entries(
+    organization: UUID, *, subject: UUID | None = None, types: tuple[str, ...] = (), team: UUID | None = None
+) -> QuerySet[Entry]:
+    """Entries of an organization in the order of the log."""
+    found = Entry.objects.filter(log__organization_id=organization).order_by("log", "seq")
+    if subject is not None:
+        found = found.filter(subject_id=str(subject))
+    if team is not None:
+        found = found.filter(team_id=str(team))
+    return found.filter(type__in=types) if types else found
+
+
+def header(entry: Entry) -> dict[str, Any]:
+    """The entry's header as a document."""
+    document: dict[str, Any] = json.loads(entry.header)
+    return document
+
+
+def verify_log(log: Log) -> LogVerification:
+    """Recomputes the whole chain from the stored bytes and opens every sealed value whose key is still there."""
+    result = verify(_stored(log), origin=log.origin, known_types=KNOWN_TYPES, size=log.size, tip=log.tip)
+    erased = 0
+    if isinstance(result, Verified):
+        fault, erased = _check_sealed(log)
+        result = fault or result
+    return LogVerification(origin=log.origin, entries=log.size, result=result, erased=erased)
+
+
+def _stored(log: Log) -> Iterator[StoredEntry]:
+    rows = log.entries.order_by("seq").values_list(
+        "header", "leaf", "id", "seq", "type", "actor_id", "subject_kind", "subject_id", "recorded_at"
+    )
+    for text, leaf, identity, seq, kind, actor, subject_kind, subject, recorded_at in rows.iterator(_BATCH):
+        yield StoredEntry(
+            header=text.encode(),
+            leaf=leaf,
+            copies={
+                "id": str(identity),
+                "seq": seq,
+                "type": kind,
+                "actor.id": actor,
+                "subject.kind": subject_kind,
+                "subject.id": subject,
+                "recorded_at": timestamp(recorded_at),
+            },
+        )
+
+
+def _check_sealed(log: Log) -> tuple[Broken | None, int]:
+    erased = 0
+    sealed = SealedValue.objects.filter(entry__log=log).select_related("entry", "key").order_by("entry__seq")
+    for value in sealed.iterator(_BATCH):
+        if value.key.wrapped is None:
+            erased += 1
+        elif not matches(value, header(value.entry)["sealed"].get(value.field)):
+            detail = f"the sealed field {value.field} is not what the entry commits to"
+            return Broken(seq=value.entry.seq, rule="seal", detail=detail), erased
+    return None, erased

@@ -1,0 +1,96 @@
+"""Teams of two to eight agents on one code tree, and one private workspace per agent."""
+
+from __future__ import annotations
+
+from django.db import models
+from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
+
+from apps.accounts.models import OBJECT_PERMISSIONS, Organization
+from apps.ledger.ids import new_id
+
+RUNTIMES = [("process", "process")]
+
+
+class Team(models.Model):
+    """A goal, its agents and their shared code tree. `name_key` is what names are compared by."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="teams")
+    name = models.CharField(max_length=80)
+    name_key = models.CharField(max_length=160, editable=False)
+    description = models.CharField(max_length=500, blank=True)
+    work_areas = models.JSONField(default=dict)
+    width = models.PositiveSmallIntegerField(default=4)
+    paused_at = models.DateTimeField(null=True, blank=True, editable=False)
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        permissions = OBJECT_PERMISSIONS
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "name_key"],
+                condition=models.Q(archived_at__isnull=True),
+                name="teams_one_team_per_name",
+            ),
+            models.CheckConstraint(condition=models.Q(width__gte=1, width__lte=8), name="teams_width_1_to_8"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Agent(models.Model):
+    """A runtime identity that belongs to one team. `command` is the program of the process runtime."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agents")
+    position = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=80)
+    name_key = models.CharField(max_length=160, editable=False)
+    description = models.CharField(max_length=500, blank=True)
+    instructions = models.TextField(max_length=10_000, blank=True)
+    runtime = models.CharField(max_length=16, choices=RUNTIMES, default="process")
+    command = models.JSONField(default=list, blank=True)
+    remembers = models.BooleanField(
+        default=False, help_text="The program continues a thread when it is given the thread's id."
+    )
+    profile_digest = models.CharField(max_length=64, editable=False)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "name_key"], name="teams_one_agent_per_name"),
+            models.UniqueConstraint(fields=["team", "position"], name="teams_one_agent_per_position"),
+        ]
+        ordering = ["position"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Workspace(models.Model):
+    """The private folder of one agent: a path made of ids only, below the workspace root of `host`."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    agent = models.OneToOneField(Agent, on_delete=models.PROTECT, related_name="workspace")
+    host = models.CharField(max_length=255)
+    path = models.CharField(max_length=255, unique=True)
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class TeamUserObjectPermission(UserObjectPermissionBase):
+    """guardian's rows for single users; the product writes none, grants go through role groups."""
+
+    content_object = models.ForeignKey(Team, on_delete=models.CASCADE)
+
+
+class TeamGroupObjectPermission(GroupObjectPermissionBase):
+    """guardian's rows: what the role group of an organization holds on its team."""
+
+    content_object = models.ForeignKey(Team, on_delete=models.CASCADE)

@@ -1,0 +1,82 @@
+"""Teams and agents, and the only ways to them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from apps.accounts.selectors import containers_with
+from apps.teams.models import Agent, Team, Workspace
+from tikitaka.authz import Permission, Principal
+from tikitaka.errors import NotFound
+from tikitaka.routing.profiles import AgentProfile
+
+
+def access_team(actor: Principal, team: UUID, permission: Permission) -> Team:
+    """The team; absent and forbidden give the same NotFound."""
+    found = containers_with(actor, permission, Team).select_related("organization").filter(pk=team).first()
+    if found is None:
+        raise NotFound("no such team")
+    result: Team = found
+    return result
+
+
+def access_agent(actor: Principal, agent: UUID, permission: Permission) -> Agent:
+    """The agent of a team on which the permission is held; NotFound otherwise."""
+    teams = containers_with(actor, permission, Team)
+    found = Agent.objects.select_related("team", "organization").filter(pk=agent, team__in=teams).first()
+    if found is None:
+        raise NotFound("no such agent")
+    return found
+
+
+def active_agents(team: UUID) -> QuerySet[Agent]:
+    """The agents of a team that are not retired, in roster order."""
+    return Agent.objects.filter(team_id=team, retired_at__isnull=True).order_by("position")
+
+
+def team_agents(team: UUID) -> dict[UUID, bool]:
+    """Every agent of the team and whether it is active."""
+    rows = Agent.objects.filter(team_id=team).values_list("pk", "retired_at")
+    return {pk: retired_at is None for pk, retired_at in rows}
+
+
+def is_paused(team: Team) -> bool:
+    """True while the stop switch of the team or of its organization is on, or the team is archived."""
+    return bool(team.paused_at or team.archived_at or team.organization.paused_at)
+
+
+def profile(agent: Agent) -> AgentProfile:
+    """The agent as recognition sees it."""
+    return AgentProfile(
+        key=str(agent.pk), name=agent.name, description=agent.description, instructions=agent.instructions
+    )
+
+
+def profile_digest(name: str, description: str, instructions: str) -> str:
+    """Names one state of an agent's profile in the ledger."""
+    return hashlib.sha256("\x00".join([name, description, instructions]).encode()).hexdigest()
+
+
+def workspace_of(agent: UUID) -> Workspace:
+    """The agent's workspace row."""
+    return Workspace.objects.get(agent_id=agent)
+
+
+def workspace_folder(workspace: Workspace) -> Path:
+    """Where the workspace lies on this machine."""
+    return Path(settings.TIKITAKA_WORKSPACES) / workspace.path / "workspace"
+
+
+def home_folder(workspace: Workspace) -> Path:
+    """The agent's own HOME, beside the workspace and never inside it."""
+    return Path(settings.TIKITAKA_WORKSPACES) / workspace.path / "home"
+
+
+def code_folder(team: Team) -> Path:
+    """The team's shared code tree."""
+    return Path(settings.TIKITAKA_WORKSPACES) / str(team.organization_id) / str(team.pk) / "code"
