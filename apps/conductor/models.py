@@ -1,0 +1,65 @@
+"""What the story needs beside its steps: incidents and the sources of imported work."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from apps.accounts.models import Organization, User
+from apps.ledger.ids import new_id
+from apps.teams.models import Agent, Team
+
+
+class IncidentKind(models.TextChoices):
+    DRIFT = "drift"
+    LANDING_FAILED = "landing_failed"
+    STUCK_WORK = "stuck_work"
+    BROKEN_CHAIN = "broken_chain"
+    OUTSIDE_AREA = "outside_area"
+
+
+class Incident(models.Model):
+    """Something that a person must look at and that is not a note."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey(Team, null=True, on_delete=models.PROTECT, related_name="incidents")
+    kind = models.CharField(max_length=24, choices=IncidentKind.choices)
+    subject = models.CharField(max_length=255, help_text="kind and id of what it is about")
+    detail = models.TextField(blank=True)
+    opened_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    count = models.PositiveIntegerField(default=1)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    closed_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "kind", "subject"],
+                condition=Q(closed_at=None),
+                name="conductor_one_open_incident",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
+
+
+class ImportSource(models.Model):
+    """A session recorded elsewhere; output and session file of one session are one source."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    thread_id = models.CharField(max_length=200)
+    forms = models.JSONField(default=list)
+    damaged_lines = models.JSONField(default=list)
+    imported_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "thread_id"], name="conductor_one_import_per_thread")]
+
+    def __str__(self) -> str:
+        return self.thread_id

@@ -1,0 +1,5 @@
+"""Pages of our own."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

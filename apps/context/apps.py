@@ -1,0 +1,8 @@
+"""What each attempt was given."""
+
+from django.apps import AppConfig
+
+
+class ContextConfig(AppConfig):
+    name = "apps.context"
+    verbose_name = "Context"
