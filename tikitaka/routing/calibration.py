@@ -2,28 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, cast
+
+import numpy as np
+
+from tikitaka.routing.profiles import Score
+from tikitaka.routing.vectors import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticModel:
+    """A logistic regression on named numbers, in their own units."""
+
+    weights: Mapping[str, float]
+    bias: float
+
+    def probabilities(self, rows: Array, names: Sequence[str]) -> Array:
+        """One probability per row; `names` says what the columns are."""
+        weights = np.array([self.weights[name] for name in names])
+        result: Array = 1 / (1 + np.exp(-np.clip(rows @ weights + self.bias, -40, 40)))
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How scores are made and cut: `coefficients` by feature name (and `bias`), threshold and floor in basis points."""
+    """How agents are scored and cut.
+
+    An agent matches at or above `threshold_bp`, if its absolute similarity reaches `floor_bp` or any word of
+    the note stands in its profile. `coefficients` holds the weight of each feature and `bias`; it is empty
+    for `cosine`.
+    """
 
     version: str
-    score: Literal["logistic", "cosine"]
+    score: Score
     coefficients: Mapping[str, float]
     threshold_bp: int
     floor_bp: int
     model_digest: str
 
+    @property
+    def model(self) -> LogisticModel:
+        weights = {name: value for name, value in self.coefficients.items() if name != "bias"}
+        return LogisticModel(weights=weights, bias=self.coefficients["bias"])
+
+
+@cache
+def read_coefficients(package: str) -> Mapping[str, Any]:
+    """The document `coefficients.json` inside the package, read once."""
+    text = (files(package) / "coefficients.json").read_text(encoding="utf-8")
+    return MappingProxyType(cast("dict[str, Any]", json.loads(text)))
+
+
+def calibration_of(document: Mapping[str, Any]) -> Calibration:
+    """The calibration that a fitted document describes."""
+    return Calibration(
+        version=document["version"],
+        score="logistic",
+        coefficients=MappingProxyType({**document["weights"], "bias": document["bias"]}),
+        threshold_bp=document["threshold_bp"],
+        floor_bp=document["floor_bp"],
+        model_digest=document["model_digest"],
+    )
+
 
 def load_calibration() -> Calibration:
     """The calibration that the package carries."""
-    raise NotImplementedError
+    return calibration_of(read_coefficients("tikitaka.routing"))
 
 
 def cosine_calibration(threshold_bp: int) -> Calibration:
-    """The selectable plain cosine with a fixed threshold, for comparison."""
-    raise NotImplementedError
+    """The selectable plain cosine of note and whole profile with a fixed threshold; it does not separate
+    agents.
+    """
+    return Calibration(
+        version=f"cosine-{threshold_bp}",
+        score="cosine",
+        coefficients=MappingProxyType({}),
+        threshold_bp=threshold_bp,
+        floor_bp=0,
+        model_digest="",
+    )

@@ -1,17 +1,16 @@
 """Explicit audience words: who a note says may, or may not, learn it.
 
-Only constructions about knowing count. A rule that merely restricts a thing (`the frontend only needs the public API
-contract`, `do not expose backend values`) is no audience. Where a construction is found and a name in it is an
-agent's, that agent is denied, whatever its score; `only X` denies everybody else.
+Only constructions about knowing count. A rule that merely restricts a thing (`the frontend only needs the
+public API contract`, `do not expose backend values`) is no audience. Where a construction is found and a name
+in it is an agent's, that agent is denied, whatever its score; `only X` denies everybody else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 from tikitaka.routing.profiles import AgentProfile
 from tikitaka.routing.words import STOPWORDS, stem, tokens
@@ -46,8 +45,11 @@ _TELL = (
     rf"(?:shar|disclos|reveal|show|giv|send|forward|pass|leak|mention|hand)(?:e|ing)?\s+{_THING}(?:to|with)|"
     rf"(?:discuss|talk|speak)(?:ing)?\s+{_THING}(?:with|to))"
 )
-_TOLD = r"(?:shared|shown|given|disclosed|revealed|sent|forwarded|passed(?:\s+on)?|mentioned|told|visible|discussed)"
-_SECRET = r"(?:confidential|restricted|private|known|visible|shown|disclosed|limited|reserved|secret|internal)"
+_TOLD = (
+    r"(?:shared|shown|given|disclosed|revealed|sent|forwarded|passed(?:\s+on)?|"
+    r"mentioned|told|visible|discussed)"
+)
+_KEPT = r"(?:confidential|restricted|private|known|visible|shown|disclosed|limited|reserved|secret|internal)"
 _LEARN = r"(?:know|knows|learn|learns|be\s+told|be\s+informed|hear\s+about|find\s+out|wissen|erfahren)"
 _LOOK = r"(?:see|sees|read|reads|view|views|receive|receives|get|gets|have|has|access|sehen|lesen)"
 _MATTER = (
@@ -55,7 +57,12 @@ _MATTER = (
     r"(?:the|any|its|such)\s+(?:note|details?|information|matter|message|memo|report|document|names?|case)\b))"
 )
 _MAY = r"(?:(?:may|can|should|must|will|needs?\s+to|(?:is|are)\s+allowed\s+to|darf|dürfen|soll|sollen)\s+)?"
-_NOT_MAY = r"(?:(?:must|may|should|can)\s*not|mustn['’]t|is\s+not\s+to|are\s+not\s+to|darf|dürfen)"
+_NOT_MAY = (
+    r"(?:(?:must|may|should|can|will)\s*(?:not|never)|mustn['’]t|is\s+not\s+to|are\s+not\s+to|darf|dürfen)"
+)
+_DARF = r"(?:darf|dürfen|soll|sollen)"
+_FEW = r"(?:\w+\s+){0,3}?"
+_WISSEN = r"(?:wissen|erfahren|sehen|lesen)"
 _GROUP = r"(?:team|staff|group|department|people|desk|side|alone|only)"
 
 _DENY = (
@@ -68,24 +75,23 @@ _DENY = (
     rf"\b(?:everyone|everybody|anyone|anybody|all)\s+(?:except|but)\s+{_WHO}",
     rf"(?:^|[.;:!?,。\n])\s*{_WHO_SHORT}\s+{_NOT_MAY}\s+(?:{_LEARN}|{_LOOK}{_MATTER})",
     rf"\bnicht\s+(?:für|an)\s+{_WHO}",
-    rf"(?:^|[.;:!?,。\n])\s*{_WHO_SHORT}\s+(?:darf|dürfen|soll|sollen)\s+(?:[\w]+\s+){{0,3}}?nichts?\s+"
-    r"(?:[\w]+\s+){0,3}?(?:wissen|erfahren|sehen|lesen)\b",
+    rf"(?:^|[.;:!?,。\n])\s*{_WHO_SHORT}\s+{_DARF}\s+{_FEW}nichts?\s+{_FEW}{_WISSEN}\b",
     rf"\bne\s+pas\s+(?:dire|montrer|communiquer|transmettre)\s+(?:[\w]+\s+)?(?:à|au|aux)\s+{_WHO}",
     rf"\bno\s+(?:decir|contar|mostrar|compartir|revelar)\s+(?:[\w]+\s+)?(?:a|al|con)\s+{_WHO}",
 )
 _ONLY = (
     rf"\bonly\s+{_WHO_SHORT}\s+{_MAY}(?:{_LEARN}\b|{_LOOK}\b{_MATTER})",
-    rf"\b{_SECRET}\s+only\s+(?:to|for|by|within|with|inside)\s+{_WHO}",
+    rf"\b{_KEPT}\s+only\s+(?:to|for|by|within|with|inside)\s+{_WHO}",
     rf"\b(?:confidential|restricted|private|need[\s-]to[\s-]know)\s+(?:to|for|within|between|inside)\s+{_WHO}",
-    rf"\b{_SECRET}\s+(?:to|for|by|within|with)\s+{_WHO_SHORT}\s+only\b",
+    rf"\b{_KEPT}\s+(?:to|for|by|within|with)\s+{_WHO_SHORT}\s+only\b",
     rf"\bfor\s+{_WHO_SHORT}(?:['’]s?)?\s+(?:eyes\s+)?only\b",
     rf"\b(?:share|shared|tell|show|send|goes|go|sent)\s+{_THING}only\s+(?:to|with)?\s*{_WHO}",
-    rf"\b(?:stays?|remains?|kept|keep\s+{_THING})\s*(?:with|within|inside)\s+(?P<who>[^.;:!?,。\n]{{1,40}}?)\s+{_GROUP}\b",
-    rf"\b(?:nobody|no[\s-]one|no\s+details|nothing|anyone|anybody|not\s+{_TOLD}(?:\s+\w+){{0,3}}?)\s+outside(?:\s+of)?\s+{_WHO}",
+    rf"\b(?:stays?|remains?|kept|keep\s+{_THING})\s*(?:with|within|inside)\s+{_WHO_SHORT}\s+{_GROUP}\b",
+    rf"\b(?:nobody|no[\s-]one|no\s+details|nothing|anyone|anybody|not\s+{_TOLD})\s+outside(?:\s+of)?\s+{_WHO}",
     rf"\b(?:nobody|no[\s-]one|not?\s+to\s+anyone)\s+(?:else\s+)?(?:but|except)\s+{_WHO}",
     rf"\b{_NEVER}\s+leave\s+{_WHO}",
     rf"\bnur\s+für\s+{_WHO}",
-    rf"\bnur\s+{_WHO_SHORT}\s+(?:darf|dürfen|soll|sollen)\s+(?:[\w]+\s+){{0,3}}?(?:wissen|erfahren|sehen|lesen)\b",
+    rf"\bnur\s+{_WHO_SHORT}\s+{_DARF}\s+{_FEW}{_WISSEN}\b",
     rf"\b(?:uniquement|seulement)\s+pour\s+{_WHO}",
     rf"\b(?:réservée?s?|confidentiel(?:le)?s?)\s+(?:à|au|aux)\s+{_WHO}",
     rf"\b(?:solo|sólo|únicamente)\s+para\s+{_WHO}",
@@ -101,39 +107,33 @@ _ONLY_RULES = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _ONLY)
 _NAMELESS_RULES = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _NAMELESS)
 
 # What follows these words is the matter or the time, not a further name.
-_END_OF_NAMES = frozenset(
-    "about until because before after when unless that which who whom since if during as but while bis weil".split()
-)
-_JOINERS = frozenset("and or nor und oder et ou y o with".split())
-_GENERIC = frozenset("agent team bot assistant ai it".split())
+_END_OF_NAMES_LIST = """
+about until because before after when unless that which who whom since if during as but while bis weil
+"""
+_END_OF_NAMES = frozenset(_END_OF_NAMES_LIST.split())
+_JOINERS = frozenset(["and", "or", "nor", "und", "oder", "et", "ou", "y", "o", "with"])
+_GENERIC = frozenset(["agent", "team", "bot", "assistant", "ai", "it"])
 
 
 def audience_exclusions(text: str, agents: Sequence[AgentProfile]) -> Eligibility:
     """Who is excluded by phrases such as `only X may know` (all others) or `do not tell Y` (Y)."""
     names = _words_of_names(agents)
     excluded: dict[str, Span] = {}
-    for kind, rules in (("deny", _DENY_RULES), ("only", _ONLY_RULES)):
-        for rule in rules:
-            for match in rule.finditer(text):
-                _exclude(kind, match, names, excluded)  # type: ignore[arg-type]
+    for rule in _DENY_RULES:
+        for match in rule.finditer(text):
+            _exclude(_named_agents(match.group("who"), names), match, excluded)
+    for rule in _ONLY_RULES:
+        for match in rule.finditer(text):
+            if allowed := _named_agents(match.group("who"), names):
+                _exclude(frozenset(names) - allowed, match, excluded)
     flagged = bool(excluded) or any(rule.search(text) for rule in _NAMELESS_RULES)
     return Eligibility(excluded=MappingProxyType(excluded), has_audience_words=flagged)
 
 
-def _exclude(
-    kind: Literal["deny", "only"],
-    match: re.Match[str],
-    names: Mapping[str, frozenset[str]],
-    excluded: dict[str, Span],
-) -> None:
-    named = _named_agents(match.group("who"), names)
-    if not named:
-        return
-    denied = named if kind == "deny" else frozenset(names) - named
-    span = Span(start=match.start(), end=match.end(), text=match.group())
-    for key in names:
-        if key in denied:
-            excluded.setdefault(key, span)
+def _exclude(denied: Collection[str], match: re.Match[str], excluded: dict[str, Span]) -> None:
+    """Each agent keeps the first phrase that denies it."""
+    for key in denied:
+        excluded.setdefault(key, Span(start=match.start(), end=match.end(), text=match.group()))
 
 
 def _words_of_names(agents: Sequence[AgentProfile]) -> dict[str, frozenset[str]]:

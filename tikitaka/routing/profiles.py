@@ -49,7 +49,7 @@ class NoteText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistinctProfile:
-    """One agent without the sentences that teammates share: its text, `name: clause` texts, and word stems."""
+    """One agent without the sentences that teammates share: text, `name: clause` texts, word stems."""
 
     key: str
     text: str
@@ -58,7 +58,9 @@ class DistinctProfile:
 
 
 def distinct_profiles(agents: Sequence[AgentProfile]) -> tuple[DistinctProfile, ...]:
-    """The team with every sentence dropped that two or more of its agents carry (house text tells nobody apart)."""
+    """The team with every sentence dropped that two or more of its agents carry (house text tells nobody
+    apart).
+    """
     sentences = [_sentences(f"{agent.description}\n{agent.instructions}") for agent in agents]
     carriers = Counter(folded for own in sentences for folded in {_folded(item) for item in own})
     return tuple(
@@ -70,7 +72,7 @@ def distinct_profiles(agents: Sequence[AgentProfile]) -> tuple[DistinctProfile, 
 def texts_to_embed(
     agents: Sequence[AgentProfile], note: NoteText, *, score: Score = "logistic"
 ) -> tuple[str, ...]:
-    """Every text whose vector `recognize` looks up, without repetition, so that one batch fetches them all."""
+    """Every text whose vector `recognize` looks up, without repetition, for one batch."""
     if score == "cosine":
         return tuple(dict.fromkeys([note.whole, *(agent.whole for agent in agents)]))
     texts = [note.whole, note.occasion]

@@ -6,24 +6,26 @@ import re
 import unicodedata
 from functools import lru_cache
 
-STOPWORDS = frozenset(
-    """a about above after again all also am an and any are as at be because been before being below between both
-    but by can could did do does doing don down during each either else ever every few for from further get gets got
-    had has have having he her here hers him his how i if in into is it its itself just least less let lets like made
-    make makes many may me might more most much must my neither never no nor not now of off on once one only onto or
-    other our ours out over own per please same shall she should since so some still such than that the their theirs
-    them then there these they this those through to too two under until up upon us use used uses using very via was
-    we were what when where whether which while who whom whose why will with within without would yet you your yours
-    """.split()
-)
+_STOPWORDS = """
+a about above after again all also am an and any are as at be because been before being below between both
+but by can could did do does doing don down during each either else ever every few for from further get gets
+got had has have having he her here hers him his how i if in into is it its itself just least less let lets
+like made make makes many may me might more most much must my neither never no nor not now of off on once
+one only onto or other our ours out over own per please same shall she should since so some still such than
+that the their theirs them then there these they this those through to too two under until up upon us use
+used uses using very via was we were what when where whether which while who whom whose why will with within
+without would yet you your yours
+"""
+STOPWORDS = frozenset(_STOPWORDS.split())
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # Longest first; what remains must keep three characters (four before a single letter).
-_SUFFIXES = (
-    "isations izations isation ization ations ation ators ator ments ment ances ance ences ence ities ity ities "
-    "ings ing ions ion ives ive ers ors ies ied est er or ed es al ic ly s e y"
-).split()
+_SUFFIX_LIST = """
+isations izations isation ization ations ation ators ator ments ment ances ance ences ence ities ity ings
+ing ions ion ives ive ers ors ies ied est er or ed es al ic ly s e y
+"""
+_SUFFIXES = tuple(_SUFFIX_LIST.split())
 
 
 def tokens(text: str) -> list[str]:
@@ -61,11 +63,13 @@ def content_stems(text: str) -> list[str]:
 
 
 _SENTENCE_END = re.compile(r"[.!?…؟۔।]+[\"'”’)\]]*(?=\s)|[。！？]+[」』”’）]*|[\r\n]+")
-_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|dr|mr|mrs|z\.\s?b|d\.\s?h|bzw|[a-z])\.$", re.I)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|dr|mr|mrs|z\.\s?b|d\.\s?h|bzw|[a-z])\.$", re.I
+)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Start and end (exclusive) of each sentence, without the white space around it; lines end sentences too."""
+    """Start and end (exclusive) of each sentence, trimmed; the end of a line ends a sentence too."""
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
