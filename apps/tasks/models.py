@@ -82,6 +82,7 @@ class Task(models.Model):
     started_at = models.DateTimeField(null=True)
     settled_at = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
+    planning_until = models.DateTimeField(null=True, help_text="when a planner that is still silent counts as dead")
     first_seq = models.PositiveBigIntegerField(help_text="number of the message that carries the prompt")
     segment_id = models.UUIDField(null=True, db_index=True)
     source_id = models.UUIDField(null=True, help_text="the imported session that this task came from")

@@ -1,0 +1,1 @@
+"""Compiling and freezing what an attempt is given."""

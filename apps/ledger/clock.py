@@ -1,0 +1,34 @@
+"""The time that claims, leases and entries go by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from django.db import connection
+
+_override: Callable[[], datetime] | None = None
+
+
+def now() -> datetime:
+    """The database's time in UTC; on SQLite that is this machine's clock, since there is no other."""
+    if _override is not None:
+        return _override()
+    if connection.vendor == "sqlite":
+        return datetime.now(UTC)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        moment: datetime = cursor.fetchone()[0]
+        return moment
+
+
+@contextmanager
+def running_on(clock: Callable[[], datetime]) -> Iterator[None]:
+    """Replaces the time for a test that lets a clock jump."""
+    global _override  # noqa: PLW0603 one process has one time
+    before, _override = _override, clock
+    try:
+        yield
+    finally:
+        _override = before

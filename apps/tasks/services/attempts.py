@@ -1,0 +1,97 @@
+"""What a holder writes while its attempt runs. Every write shows the fencing number; a stale one changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from apps.ledger import clock
+from apps.tasks.models import AgentLease, Attempt, AttemptStatus, Span, ThreadCursor
+from tikitaka.capture.events import SpanDraft
+from tikitaka.errors import WrongState
+from tikitaka.policy import Policy
+from tikitaka.safety import Finding, redact_captured
+from tikitaka.text import clean_captured, cut
+
+
+class StaleHolder(WrongState):
+    """Somebody else holds this attempt now, or it has ended."""
+
+    code = "stale_holder"
+
+
+def renew(attempts: Collection[UUID], *, policy: Policy) -> set[UUID]:
+    """Extends the leases that are still held and returns which those are; a lost lease means: stop."""
+    now = clock.now()
+    AgentLease.objects.filter(attempt__in=attempts).update(
+        heartbeat_at=now, expires_at=now + timedelta(seconds=policy.lease_s)
+    )
+    return set(AgentLease.objects.filter(attempt__in=attempts).values_list("attempt_id", flat=True))
+
+
+def save_spans(*, attempt: UUID, fence: int, spans: Sequence[tuple[int, SpanDraft]], policy: Policy) -> None:
+    """Stores numbered spans, redacted; the original is not kept. A number that comes again replaces the span."""
+    now = clock.now()
+    rows = [span_row(attempt, seq, draft, at=now, policy=policy) for seq, draft in spans]
+    with transaction.atomic():
+        held = Attempt.objects.select_for_update().filter(pk=attempt, fence=fence, status=AttemptStatus.RUNNING)
+        if not held.exists():
+            raise StaleHolder
+        Span.objects.bulk_create(
+            rows,
+            update_conflicts=True,
+            unique_fields=["attempt", "seq"],
+            update_fields=["kind", "status", "text", "data", "injected", "findings"],
+        )
+
+
+def span_row(attempt: UUID, seq: int, draft: SpanDraft, *, at: datetime, policy: Policy) -> Span:
+    """One span as it may be stored: cleaned, redacted, cut at a character boundary."""
+    redaction = redact_captured(clean_captured(draft.text))
+    return Span(
+        attempt_id=attempt,
+        seq=seq,
+        kind=draft.kind,
+        status=draft.status,
+        text=cut(redaction.text, policy.span_text_chars),
+        data=_redacted_data(draft.data),
+        injected=draft.injected,
+        findings=finding_rows(redaction.findings),
+        at=draft.at or at,
+    )
+
+
+def finding_rows(findings: Sequence[Finding]) -> list[dict[str, object]]:
+    """Findings as stored beside a text; they never hold what was found."""
+    return [asdict(finding) for finding in findings]
+
+
+def move_cursor(*, agent: UUID, thread_id: str, shown_to_seq: int) -> None:
+    """Notes how far a thread has been shown the log: to the frozen bound and no further."""
+    cursor, created = ThreadCursor.objects.get_or_create(
+        agent_id=agent,
+        thread_id=thread_id,
+        defaults={"shown_to_seq": shown_to_seq, "updated_at": clock.now()},
+    )
+    if not created and cursor.shown_to_seq < shown_to_seq:
+        ThreadCursor.objects.filter(pk=cursor.pk).update(shown_to_seq=shown_to_seq, updated_at=clock.now())
+
+
+def close_threads(agents: Collection[UUID]) -> None:
+    """A thread remembers what it was given; after a grant or a removal the agent starts a new one."""
+    ThreadCursor.objects.filter(agent_id__in=agents, closed_at__isnull=True).update(closed_at=clock.now())
+
+
+def _redacted_data(data: object) -> object:
+    """The same for structured data: keys and values alike."""
+    if isinstance(data, str):
+        return redact_captured(clean_captured(data)).text
+    if isinstance(data, dict):
+        return {redact_captured(clean_captured(str(key))).text: _redacted_data(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_redacted_data(value) for value in data]
+    return data

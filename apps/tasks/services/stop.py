@@ -1,0 +1,120 @@
+"""Cancelling, resuming, and leases whose holder died."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from apps.accounts.services.authorize import authorize
+from apps.ledger import clock
+from apps.ledger.services import recording
+from apps.tasks.models import AgentLease, PlanNode, Task, TaskStatus
+from apps.tasks.selectors import TERMINAL, running_attempts
+from apps.tasks.services.claim import Claimed
+from apps.tasks.services.finish import Ended, finish_attempts, settle_tasks
+from apps.tasks.services.log import lock_scheduler
+from tikitaka.authz import Permission, Principal
+from tikitaka.errors import WrongState
+from tikitaka.ledger.events import TaskCancelled, TaskResumed
+from tikitaka.policy import Policy
+from tikitaka.ports import RunEnd
+from tikitaka.scheduling.graph import NodeStatus
+
+
+class NotResumable(WrongState):
+    """Only a partial, failed or cancelled task with unfinished nodes can be resumed."""
+
+    code = "not_resumable"
+
+
+def cancel_task(*, actor: Principal, task: Task) -> tuple[UUID, ...]:
+    """Asks a task to stop and returns its attempts that still run; their holders kill them and report.
+
+    Leases and locks stay with an attempt until no process of it is left, so that nothing else enters its tree before.
+    """
+    authorize(actor, Permission.TASK_RUN, task.team, organization=task.organization_id, object_id=task.pk)
+
+    with recording(task.organization_id, actor=actor.actor) as ledger:
+        lock_scheduler(task.team_id)
+        now = clock.now()
+        open_task = Task.objects.filter(pk=task.pk, cancel_requested_at__isnull=True).exclude(status__in=TERMINAL)
+        if not open_task.update(cancel_requested_at=now):
+            raise WrongState("the task has ended already or is being cancelled")
+        PlanNode.objects.filter(task=task, status=NodeStatus.QUEUED.value).update(
+            status=NodeStatus.CANCELLED.value, finished_at=now
+        )
+        running = tuple(running_attempts(task.pk).values_list("pk", flat=True))
+        ledger.record(TaskCancelled(task=task.pk, team=task.team_id))
+        if not running:
+            if task.nodes.exists():
+                settle_tasks(tasks=[task.pk], team=task.team_id, ledger=ledger, now=now)
+            else:
+                Task.objects.filter(pk=task.pk).update(status=TaskStatus.CANCELLED, settled_at=now)
+    return running
+
+
+def resume_task(*, actor: Principal, task: Task) -> int:
+    """Clears attempts and reasons of what did not finish and queues it again; how many nodes. Finished work stays."""
+    authorize(actor, Permission.TASK_RUN, task.team, organization=task.organization_id, object_id=task.pk)
+
+    with recording(task.organization_id, actor=actor.actor) as ledger:
+        lock_scheduler(task.team_id)
+        current = Task.objects.select_for_update().get(pk=task.pk)
+        unfinished = PlanNode.objects.filter(
+            task=task, status__in=[NodeStatus.FAILED.value, NodeStatus.CANCELLED.value]
+        )
+        planned = task.nodes.exists()
+        resumable = (TaskStatus.PARTIAL, TaskStatus.FAILED, TaskStatus.CANCELLED)
+        if current.status not in resumable or (planned and not unfinished.exists()):
+            raise NotResumable
+        count = unfinished.update(
+            status=NodeStatus.QUEUED.value,
+            attempts=0,
+            blocked_by=None,
+            started_at=None,
+            finished_at=None,
+        )
+        Task.objects.filter(pk=task.pk).update(
+            status=TaskStatus.RUNNING if planned else TaskStatus.QUEUED,
+            cancel_requested_at=None,
+            settled_at=None,
+        )
+        ledger.record(TaskResumed(task=task.pk, team=task.team_id, nodes=count))
+    return count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """What ending expired leases led to: the team to look at again, and the tasks that settled."""
+
+    organization: UUID
+    team: UUID
+    settled_tasks: tuple[UUID, ...]
+
+
+def end_expired(*, policy: Policy) -> list[Expired]:
+    """Attempts whose lease ran out end as interrupted; that counts as an attempt, so a crash loop ends."""
+    leases = AgentLease.objects.filter(expires_at__lt=clock.now()).select_related("attempt__node", "team")
+    by_team: dict[tuple[UUID, UUID], list[Ended]] = {}
+    for lease in leases:
+        attempt = lease.attempt
+        claimed = Claimed(
+            attempt=attempt.pk,
+            node=attempt.node_id,
+            task=attempt.task_id,
+            team=lease.team_id,
+            organization=attempt.organization_id,
+            agent=lease.agent_id,
+            number=attempt.node.attempts,
+            fence=attempt.fence,
+        )
+        end = RunEnd(answer=None, error="interrupted", detail="the process that ran it is gone")
+        by_team.setdefault((attempt.organization_id, lease.team_id), []).append(Ended(claimed=claimed, end=end))
+    return [
+        Expired(
+            organization=organization,
+            team=team,
+            settled_tasks=finish_attempts(organization=organization, team=team, ends=ends, policy=policy).settled_tasks,
+        )
+        for (organization, team), ends in by_team.items()
+    ]
