@@ -24,13 +24,14 @@ zero one two three four five six seven eight nine ten twelve half twice
 """
 _NUMBER_WORDS = frozenset(_NUMBER_NAMES.split())
 _NEGATION_WORDS = """
-not no never none nobody nothing neither nor without cannot don't doesn't isn't aren't won't mustn't can't
-shouldn't forbidden nicht kein keine keinen nie niemals ne pas jamais sans nunca jamás sin non mai senza niet geen
+not no never none nobody nothing neither nor without cannot don't doesn't isn't aren't won't mustn't
+can't shouldn't forbidden nicht kein keine keinen nie niemals ne pas jamais sans nunca jamás sin non mai
+senza niet geen
 """
 _CHANGE_WORDS = """
-now instead longer anymore replaced replaces replace moved moves retired deprecated renamed switched changed
-changes became becomes formerly previously jetzt statt stattdessen ersetzt désormais maintenant remplacé plutôt ahora
-reemplazado ora invece
+now instead longer anymore replaced replaces replace moved moves retired deprecated renamed switched
+changed changes became becomes formerly previously jetzt statt stattdessen ersetzt désormais maintenant
+remplacé plutôt ahora reemplazado ora invece
 """
 _NEGATIONS = frozenset(_NEGATION_WORDS.split())
 _CHANGES = frozenset(_CHANGE_WORDS.split())
@@ -45,7 +46,7 @@ class ExistingNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """`of` is the existing note that is repeated or perhaps updated; `similarity_bp` that of the nearest note."""
+    """`of` is the existing note that is repeated or perhaps updated; `similarity_bp` is its nearness."""
 
     kind: Literal["new", "duplicate", "possible_update"]
     of: str | None

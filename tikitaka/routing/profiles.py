@@ -39,7 +39,7 @@ class NoteText:
 
     @property
     def whole(self) -> str:
-        return f"{self.content} {self.description}".strip()
+        return f"{self.content}\n{self.description}".strip()
 
     @property
     def occasion(self) -> str:
