@@ -82,8 +82,8 @@ def put_block(text: str, note: UUID, body: str) -> str | BlocksRefused:
     for present in blocks:
         if present.note == note:
             return text[: present.start] + block + text[present.end :]
-    separator = "" if not text else "\r\n" if text.endswith("\r") else newline
-    return text + separator + block
+    # One bare line feed, whatever the file uses: it is what remove_block takes away again.
+    return text + ("\n" if text else "") + block
 
 
 def remove_block(text: str, note: UUID) -> str | BlocksRefused:
@@ -93,9 +93,7 @@ def remove_block(text: str, note: UUID) -> str | BlocksRefused:
         return blocks
     for present in blocks:
         if present.note == note:
-            before = text[: present.start]
-            before = before[:-2] if before.endswith("\r\n") else before.removesuffix("\n")
-            return before + text[present.end :]
+            return text[: present.start].removesuffix("\n") + text[present.end :]
     return text
 
 

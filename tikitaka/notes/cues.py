@@ -15,8 +15,8 @@ from tikitaka.routing.words import tokens
 _LISTS = """
 obligation: must never always only should shall cannot forbidden required mandatory need needs may
 negation: not never no without nobody nothing don't forbidden
-condition: if when unless before after until above below older larger under over each every per
-condition: at least most
+condition: if when unless before after until above below older larger under over each every
+condition: per at least most
 cause: because since so therefore otherwise instead
 person: i i'm i'll i've me my we us our you your he she his her
 moment: now today tomorrow yesterday tonight currently still already yet soon later again back almost

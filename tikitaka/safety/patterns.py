@@ -8,6 +8,16 @@ from typing import Protocol, cast
 import re2
 
 
+
+def _options(*, capture: bool) -> re2.Options:
+    options = re2.Options()
+    options.max_mem = 256 << 20
+    options.log_errors = False
+    options.never_capture = not capture
+    return options
+
+
+
 class Match(Protocol):
     """The part of a match that the rules use."""
 
@@ -18,18 +28,22 @@ class Match(Protocol):
 
 
 class Pattern:
-    """One RE2 program; compiling waits for the first text so that importing stays cheap."""
+    """One RE2 program; compiling waits for the first text so that importing stays cheap.
 
-    __slots__ = ("_program", "source")
+    Large programs do without groups: finding a span then never leaves the automaton.
+    """
 
-    def __init__(self, source: str) -> None:
+    __slots__ = ("_program", "capture", "source")
+
+    def __init__(self, source: str, *, capture: bool = True) -> None:
         self.source = source
+        self.capture = capture
         self._program: re2._Regexp | None = None
 
     @property
     def program(self) -> re2._Regexp:
         if self._program is None:
-            self._program = re2.compile(self.source)
+            self._program = re2.compile(self.source, _options(capture=self.capture))
         return self._program
 
     def finditer(self, text: str) -> Iterator[Match]:
@@ -45,3 +59,23 @@ class Pattern:
 def any_of(words: Sequence[str]) -> str:
     """A non-capturing alternation, longest word first so that a prefix never hides a longer word."""
     return "(?:" + "|".join(sorted(words, key=lambda word: (-len(word), word))) + ")"
+
+
+class PatternSet:
+    """Many patterns of which one pass says which match a whole value."""
+
+    __slots__ = ("_program", "sources")
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        self.sources = tuple(sources)
+        self._program: re2.Set | None = None
+
+    def fullmatch(self, value: str) -> list[int]:
+        """The indices of the patterns that match all of `value`."""
+        if self._program is None:
+            program = re2.Set.FullMatchSet(_options(capture=False))
+            for source in self.sources:
+                program.Add(source)
+            program.Compile()
+            self._program = program
+        return sorted(self._program.Match(value))

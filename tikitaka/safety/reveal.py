@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from tikitaka.safety.blobs import decoded_blobs
 from tikitaka.safety.confusables import folded_words
-from tikitaka.safety.hidden import ANSI, INVISIBLE, TAG_RUN, SELECTOR_RUN, is_flag, payloads
+from tikitaka.safety.hidden import ANSI, INVISIBLE, TAG_RUN, is_flag
 from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.views import Edit, View
 
@@ -29,10 +28,10 @@ _JOINS = Pattern(
     r"|\"[ \t]{0,8}\r?\n[ \t]{0,40}\"|'[ \t]{0,8}\r?\n[ \t]{0,40}'"  # adjacent literals
     r"|\"[ \t]{1,3}\"|'[ \t]{1,3}'"
     r"|<!--[^>\n]{0,40}-->|</?(?:b|i|em|strong|wbr|span|code|u|s|mark|font)>|<wbr ?/>"
-    r"|\*{1,3}|~~|\|\|"
+    r"|\*{1,3}|~~"
 )
-_SPACED = Pattern(r"(?:^|[\s\"'(>:])((?:[^\s] ){5,2000}[^\s])|(?:^|[\s\"'(>:])((?:\w[.\-_*·|]){5,2000}\w)")
-_WIDE_SPACED = Pattern(r"(?:[^\s](?: {1,4}|\t)){6,2000}[^\s]")
+_SPACED = Pattern(r"(?:^|[\s\"'(>:])((?:[^\s] ){5,}[^\s])|(?:^|[\s\"'(>:])((?:\w[.\-_*·|]){5,}\w)")
+_WIDE_SPACED = Pattern(r"(?:[^\s](?: {1,4}|\t)){6,}[^\s]")
 
 
 def shadows(view: View) -> list[View]:
@@ -109,11 +108,11 @@ def joined(view: View) -> View:
 
 def _inside(text: str, start: int, end: int) -> bool:
     """Whether the join touches a word, so that closing it up may complete one."""
-    if text[start] in "*~|<" and text[start:end] != "||":
-        before = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_-=")
-        after = end < len(text) and (text[end].isalnum() or text[end] in "_-=")
-        return before or after
-    return text[start:end] != "||" or (0 < start and end < len(text))
+    if text[start] not in "*~<":
+        return True
+    before = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_-=")
+    after = end < len(text) and (text[end].isalnum() or text[end] in "_-=")
+    return before or after
 
 
 def unspaced(view: View) -> View:
