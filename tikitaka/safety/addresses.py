@@ -10,8 +10,12 @@ from tikitaka.safety.findings import Hit
 from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
 
-_AUTHORITY = Pattern(r"(?i)\b[a-z][a-z0-9+.-]{1,30}://([^\s\"'`<>]{1,})|\bjdbc:[a-z]+:[a-z]*:?([^\s\"'`<>]{1,}@[^\s\"'`<>]{1,})")
-_BARE_USERINFO = Pattern(r"(?:^|[\s\"'`=(])([A-Za-z0-9_.-]{1,64}):([^\s\"'`/@]{4,})@([a-z0-9.-]{1,}(?:\.[a-z]{2,12}|:[0-9]{2,5}))")
+_AUTHORITY = Pattern(
+    r"(?i)\b[a-z][a-z0-9+.-]{1,30}://([^\s\"'`<>]{1,})|\bjdbc:[a-z]+:[a-z]*:?([^\s\"'`<>]{1,}@[^\s\"'`<>]{1,})"
+)
+_BARE_USERINFO = Pattern(
+    r"(?:^|[\s\"'`=(])([A-Za-z0-9_.-]{1,64}):([^\s\"'`/@]{4,})@([a-z0-9.-]{1,}(?:\.[a-z]{2,12}|:[0-9]{2,5}))"
+)
 _PARAMETERS = Pattern(
     r"(?i)(?:[?&;#]|&amp;)((?:x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|signature|sig|sign|hmac|token|"
     r"access_token|id_token|refresh_token|auth(?:_token|_key|key)?|api[_-]?key|apikey|key|secret|client_secret|password|passwd|pwd|pass|code|"
@@ -34,7 +38,16 @@ _WEBHOOKS = Pattern(
     r"quiknode\.pro/([0-9a-f]{30,})|t\.me/(?:joinchat/|\+)([A-Za-z0-9_-]{16,})|capability/([A-Za-z0-9_-]{30,})|magic(?:-?link)?/([A-Za-z0-9_.-]{24,})|"
     r"(?:reset|invite|verify|confirm)(?:-?password)?/([A-Za-z0-9_-]{28,}))"
 )
-_PUBLIC_USERS = {"git", "guest:guest", "user:password", "user:pass", "username:password", "root:root", "postgres:postgres", "foo:bar"}
+_PUBLIC_USERS = {
+    "git",
+    "guest:guest",
+    "user:password",
+    "user:pass",
+    "username:password",
+    "root:root",
+    "postgres:postgres",
+    "foo:bar",
+}
 
 
 def addresses(text: str) -> Iterator[Hit]:
@@ -65,7 +78,12 @@ def _user_information(text: str, start: int, end: int) -> Iterator[Hit]:
     if "/" in user or "?" in user:
         return
     if not colon:
-        if grade(user) == Grade.RANDOM and len(user) >= 16 and ".ingest." not in address and "sentry" not in address:
+        if (
+            grade(user) == Grade.RANDOM
+            and len(user) >= 16
+            and ".ingest." not in address
+            and "sentry" not in address
+        ):
             yield Hit("address.token", start, start + at, "A token before the host of an address.")
         return
     if f"{user}:{password}" in _PUBLIC_USERS or not password:
@@ -98,14 +116,20 @@ def _last_at(address: str) -> int:
 
 def _is_host(name: str) -> bool:
     host, _, port = name.partition(":")
-    return bool(host) and host.replace(".", "").replace("-", "").replace("_", "").isalnum() and (not port or port[:1].isdigit())
+    return (
+        bool(host)
+        and host.replace(".", "").replace("-", "").replace("_", "").isalnum()
+        and (not port or port[:1].isdigit())
+    )
 
 
 def _is_dummy(user: str, password: str) -> bool:
     if password.lower() == user.lower() and len(password) < 12 and password.isalpha():
         return True
     low = password.lower()
-    if low in {"x-oauth-basic", "...", "pass", "pw", "***"} or (is_harmless(password) and not any(c.isdigit() for c in password)):
+    if low in {"x-oauth-basic", "...", "pass", "pw", "***"} or (
+        is_harmless(password) and not any(c.isdigit() for c in password)
+    ):
         return True
     return set(password) <= {"*", "x", "X", ".", "•"}
 
@@ -115,7 +139,11 @@ def _is_secret_parameter(name: str, value: str) -> bool:
         return False
     level = grade(unquote(value))
     if name in {"code", "h", "hash", "policy", "appid", "key", "invite", "ticket", "sign"}:
-        return level == Grade.RANDOM and (len(value) >= 20 or is_uuid(value)) and not (name in {"hash", "h"} and is_hex(value))
+        return (
+            level == Grade.RANDOM
+            and (len(value) >= 20 or is_uuid(value))
+            and not (name in {"hash", "h"} and is_hex(value))
+        )
     if name.startswith(("page", "next", "prev", "sync", "cursor", "continuation")):
         return False
     return level >= Grade.PASSWORD or is_hex(value)

@@ -45,7 +45,9 @@ _NAMES = re.compile(
     r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}|[a-z]{2,20}(?:_[a-z]{1,20}){1,8}|[a-z]{2,20}(?:[A-Z][a-z]{1,20}){1,6}|"
     r"[A-Z][a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,6}|--?[a-z][a-z-]{0,40}|@[\w/.-]{1,60}"
 )
-_PUBLIC = re.compile(r"(?:pk_(?:live|test)_|pk\.eyJ|sb_publishable_|SHA256:|sha(?:256|384|512)[:-]|MD5:|age1|ssh-|pub_)[\w+/=.:-]{0,200}")
+_PUBLIC = re.compile(
+    r"(?:pk_(?:live|test)_|pk\.eyJ|sb_publishable_|SHA256:|sha(?:256|384|512)[:-]|MD5:|age1|ssh-|pub_)[\w+/=.:-]{0,200}"
+)
 
 
 def is_reference(value: str) -> bool:
@@ -60,11 +62,19 @@ def is_harmless(value: str) -> bool:
     if len(value) > 400:
         return False
     return bool(
-        _DUMMY_SHAPE.fullmatch(value) or _SAMPLES.fullmatch(value) or _NAMES.fullmatch(value) or _PUBLIC.match(value)
+        _DUMMY_SHAPE.fullmatch(value)
+        or _SAMPLES.fullmatch(value)
+        or _NAMES.fullmatch(value)
+        or _PUBLIC.match(value)
     )
 
 
 def is_sample(value: str) -> bool:
     """Whether a value of a provider's shape is a published sample or filled with one character."""
     body = value[6:]
-    return _SAMPLES.fullmatch(value) is not None or len(set(body.lower())) <= 3 or "xxxx" in body.lower() or "****" in body
+    return (
+        _SAMPLES.fullmatch(value) is not None
+        or len(set(body.lower())) <= 3
+        or "xxxx" in body.lower()
+        or "****" in body
+    )

@@ -45,23 +45,23 @@ _SHAPES = (
     rf"\becho\s{{1,4}}(?:-[ne]{{1,2}}\s{{1,4}})?[\"']?(?:[a-z_][a-z0-9_-]{{0,31}}:)?{_V}[\"']?\s{{0,4}}\|\s{{0,4}}(?:sudo\s{{1,4}}(?:-[a-zA-Z]*S|chpasswd|passwd|tee /etc)|chpasswd|passwd|(?:docker|podman|gh|helm|vault|npm|az|argocd|crane|oras|nerdctl)\b[^\n|]{{0,}}(?:stdin|with-token|login|-p)|su\b|cryptsetup|openssl|gpg|kinit|ssh-add|mail -A|wrangler secret|flyctl secrets|gcloud secrets|kubectl create secret|pass insert|secret-tool|gopass|smbpasswd|vncpasswd|xargs)",
     rf"\b(?:printf|print)\s{{1,4}}[\"']?(?:%s(?:\\n)?[\"']\s{{1,4}})?{_V}(?:\\n)?[\"']?\s{{0,4}}\|\s{{0,4}}(?:sudo|chpasswd|passwd|docker|gh|su|cryptsetup|openssl|gpg|kinit|gcloud secrets|pass insert|secret-tool|smbpasswd)",
     rf"\b(?:sudo\s{{1,4}}-S|chpasswd|passwd|kinit|smbpasswd|su|docker login[^\n]{{0,}}--password-stdin|gh auth login --with-token)[^\n|;<]{{0,60}}<<<\s{{0,3}}[\"']?(?:[a-z_][a-z0-9_-]{{0,31}}:)?{_V}",
-    rf"(?i)\b(?:identified\s{{1,4}}(?:by|with\s{{1,4}}[a-z0-9_']{{1,40}}\s{{1,4}}(?:by|as))|(?:with\s{{1,4}}|encrypted\s{{1,4}}|login\s{{1,4}})?password(?:\s{{0,3}}=|\s{{0,3}}\()?|set\s{{1,4}}password\s{{1,4}}for[^\n=]{{1,80}}=)\s{{0,4}}(?:password\()?(?:\"([^\"\n]{{3,}})\"|'([^'\n]{{3,}})'|(\x00{{3}}))",
+    r"(?i)\b(?:identified\s{1,4}(?:by|with\s{1,4}[a-z0-9_']{1,40}\s{1,4}(?:by|as))|(?:with\s{1,4}|encrypted\s{1,4}|login\s{1,4})?password(?:\s{0,3}=|\s{0,3}\()?|set\s{1,4}password\s{1,4}for[^\n=]{1,80}=)\s{0,4}(?:password\()?(?:\"([^\"\n]{3,})\"|'([^'\n]{3,})'|(\x00{3}))",
     rf"\b(?:useradd|usermod|adduser|chage)\b{_GAP}(?:-p|--password)[ =]\s{{0,3}}{_V}",
     rf"(?i)\b(?:enable|username\s{{1,4}}[^\s]{{1,40}}(?:\s{{1,4}}privilege\s{{1,4}}[0-9]{{1,2}})?)\s{{1,4}}(?:secret|password)\s{{1,4}}(?:[0-9]\s{{1,4}})?{_V}",
     rf"(?i)\bsnmp(?:-server\s{{1,4}}community|walk|get|set|bulkwalk|trap)\s{{1,4}}(?:[^\n]{{0,}}?-[cAX]\s{{1,4}})?{_V}",
     rf"(?im)^[ \t]{{0,8}}(?:requirepass|masterauth|ppp-password|rootpw|bindpw|rpcpassword|sasl-secret)\s{{1,8}}{_V}",
     rf"(?m)^\s{{0,4}}(?:AUTH|auth)\s{{1,4}}(?:[a-z]{{1,20}}\s{{1,4}})?{_V}\s{{0,4}}$",
     rf"(?i)\bacl\s{{1,4}}setuser\s{{1,4}}[^\n>]{{1,80}}>{_V}|\buser\s{{1,4}}[^\s]{{1,40}}\s{{1,4}}on\s{{1,4}}[^\n>]{{0,60}}>{_V}",
-    rf"\b(?:sendline|send|sendstr|write)\s{{1,4}}(?:--\s{{1,4}})?[\"']([^\"'\n]{{6,}}?)(?:\\r|\\n)[\"'](\x00?)(\x00?)",
+    r"\b(?:sendline|send|sendstr|write)\s{1,4}(?:--\s{1,4})?[\"']([^\"'\n]{6,}?)(?:\\r|\\n)[\"'](\x00?)(\x00?)",
     rf"\b(?:vncpasswd|x11vnc|x0vncserver)\b{_GAP}(?:-passwd|-f|-rfbauth|<<<)\s{{1,4}}{_V}",
     rf"\b(?:kubectl|oc)\b{_GAP}--from-literal[= ][\"']?[\w.-]{{1,80}}={_V}",
     rf"\b(?:wrangler|flyctl|fly|heroku|gcloud|az|pulumi|eb|dokku|now|vercel|netlify|supabase|sam|copilot|chamber|ansible-vault|sops|railway|doppler|gh|glab)\b{_GAP}(?:secrets?|config(?::set)?|env(?::set)?|variable|setenv|encrypt_string|appsettings|vars?)\b{_GAP}(?:--secret|set|put|--value|--body|-b|add|write|create|import|--name\s{{1,4}}[^\s]{{1,60}}\s{{1,4}}--value|-v)?[ =]?\s{{0,3}}(?:[A-Za-z_][\w.-]{{1,60}}[= ])?{_V}\s{{0,4}}(?:$|\n|--|&&)",
     rf"\b(?:vault\s{{1,4}}(?:kv\s{{1,4}}put|write))\s{{1,4}}[^\s]{{1,}}\s{{1,4}}[\w-]{{1,60}}={_V}",
     rf"\bmosquitto_(?:pub|sub|passwd)\b{_GAP}(?:-P|-b\s{{1,4}}[^\s]{{1,80}}\s{{1,4}}[^\s]{{1,60}})\s{{1,4}}{_V}",
     rf"\b(?:iwconfig|iw)\b{_GAP}(?:key|enc)\s{{1,4}}(?:s:)?{_V}",
-    rf"(?m)^\s{{0,4}}[\"']?[\w.*-]{{1,40}}[\"']?\s{{1,8}}[\"']?[\w.*-]{{1,40}}[\"']?\s{{1,8}}\"([^\"\n]{{6,}})\"(\x00?)(\x00?)\s{{1,8}}[\w.*]{{1,40}}\s{{0,4}}$",
-    rf"(?i)\b(?:[^\s]{{1,60}}\s{{1,4}}){{0,3}}:?\s{{0,2}}(?:psk|xauth|eap)\s{{1,4}}(?:\"([^\"\n]{{6,}})\"|'([^'\n]{{6,}})'|(\x00{{3}}))",
-    rf"(?im)^[a-z_][a-z0-9_.-]{{0,31}}:((?:\$|\{{)[^\s:]{{12,}})(\x00?)(\x00?)",
+    r"(?m)^\s{0,4}[\"']?[\w.*-]{1,40}[\"']?\s{1,8}[\"']?[\w.*-]{1,40}[\"']?\s{1,8}\"([^\"\n]{6,})\"(\x00?)(\x00?)\s{1,8}[\w.*]{1,40}\s{0,4}$",
+    r"(?i)\b(?:[^\s]{1,60}\s{1,4}){0,3}:?\s{0,2}(?:psk|xauth|eap)\s{1,4}(?:\"([^\"\n]{6,})\"|'([^'\n]{6,})'|(\x00{3}))",
+    r"(?im)^[a-z_][a-z0-9_.-]{0,31}:((?:\$|\{)[^\s:]{12,})(\x00?)(\x00?)",
 )
 _ALL = tuple(Pattern(shape) for shape in _SHAPES)
 _HINTS = Pattern("(?:" + "|".join(f"(?:{shape})" for shape in _SHAPES) + ")", capture=False)
@@ -79,7 +79,12 @@ def commands(text: str) -> Iterator[Hit]:
             start, end = span
             value = text[start:end].rstrip(",;)")
             if _is_secret(value):
-                yield Hit("command.argument", start, start + len(value), "A secret among the arguments of a command.")
+                yield Hit(
+                    "command.argument",
+                    start,
+                    start + len(value),
+                    "A secret among the arguments of a command.",
+                )
 
 
 def _last_value(spans: Iterator[tuple[int, int]]) -> tuple[int, int] | None:

@@ -14,7 +14,9 @@ _HINT = Pattern(
     r"(?i)\b(?:secret|token|credential|password|passphrase|api[ _-]?key|auth(?:enticate|entication|orization)?|bearer|private key|leak(?:ed)?|revoke|"
     r"rotate|do not (?:share|commit)|keep (?:it )?(?:safe|private)|sensitive|log ?in)\b"
 )
-_DIGEST = Pattern(r"(?i)(?:sha-?[0-9]{1,3}|md5|digest|integrity|checksum|etag|fingerprint|hash|commit|revision|public|cert|uuid|trace|cursor|id)\W{0,4}$")
+_DIGEST = Pattern(
+    r"(?i)(?:sha-?[0-9]{1,3}|md5|digest|integrity|checksum|etag|fingerprint|hash|commit|revision|public|cert|uuid|trace|cursor|id)\W{0,4}$"
+)
 
 
 def entropy(text: str) -> Iterator[Hit]:
@@ -36,13 +38,22 @@ def entropy(text: str) -> Iterator[Hit]:
         near = text[max(0, start - 60) : start] + " " + text[end : end + 60]
         if _HINT.search(near) and not _DIGEST.search(text[max(0, start - 20) : start]):
             begin = text.index(value, start)
-            yield Hit("entropy.hinted", begin, begin + len(value), "Generated text next to a word that hints at a secret.")
+            yield Hit(
+                "entropy.hinted",
+                begin,
+                begin + len(value),
+                "Generated text next to a word that hints at a secret.",
+            )
 
 
 def _is_secret(value: str, least: int) -> bool:
     if len(value) < least or is_uuid(value) or is_hex(value) or is_harmless(value) or "://" in value:
         return False
-    if not (any(c.islower() for c in value) and any(c.isupper() for c in value) and any(c.isdigit() for c in value)):
+    if not (
+        any(c.islower() for c in value)
+        and any(c.isupper() for c in value)
+        and any(c.isdigit() for c in value)
+    ):
         return False
     return grade(value) == Grade.RANDOM and value.count("/") * 12 <= len(value) and value.count(".") < 3
 
@@ -50,4 +61,9 @@ def _is_secret(value: str, least: int) -> bool:
 def _is_symbol_soup(value: str) -> bool:
     """A key such as frameworks generate for themselves: symbols and digits all over, no path and no call."""
     symbols = sum(character in "!@#$%^&*(=+)~" for character in value)
-    return len(value) >= 40 and symbols * 6 >= len(value) and any(c.isdigit() for c in value) and "/" not in value
+    return (
+        len(value) >= 40
+        and symbols * 6 >= len(value)
+        and any(c.isdigit() for c in value)
+        and "/" not in value
+    )

@@ -8,13 +8,16 @@ from tikitaka.safety.allow import is_harmless
 from tikitaka.safety.findings import Hit
 from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.shape import Grade, grade
+from tikitaka.safety.wordlists import words
 
 _AUTHORIZATION = Pattern(
     r"(?i)(?:proxy-)?authori[sz]ation[\"']?\s{0,4}(?:[:=,]|=>|\])\s{0,4}[\"'`]?\s{0,2}f?[\"']?(?:(?:bearer|token|basic|ssws|splunk|apikey|api-key|key|jwt|bot|"
     r"negotiate|ntlm|genie ?key|privatekey|digest|sentry|snowflake token|github-bearer|zoho-oauthtoken|client-id|klaviyo-api-key|discogs token|deepl-auth-key|"
     r"hawk|aws4-hmac-sha256|oauth|pagertree|linode|mac|pve ?apitoken|pveapitoken)[ =:]{1,3})?[\"']?([^\s\"'`,<>]{6,})"
 )
-_SCHEME = Pattern(r"(?i)\b(?:bearer|basic|ssws|x-api-key:?|api-key:|private-token:|deploy-token:|job-token:) {1,2}([A-Za-z0-9+/=_.~%-]{12,})")
+_SCHEME = Pattern(
+    r"(?i)\b(?:bearer|basic|ssws|x-api-key:?|api-key:|private-token:|deploy-token:|job-token:) {1,2}([A-Za-z0-9+/=_.~%-]{12,})"
+)
 _NAMED = Pattern(
     r"(?i)\b(x-(?:[a-z0-9]+-){0,4}(?:key|token|secret|password|auth|signature|apikey|session)|(?:private|job|deploy|circle|api|auth|access|session|xsrf|csrf)-(?:token|key)|"
     r"apikey|dd-api-key|dd-application-key|ocp-apim-subscription-key|(?:x-)?vault-token|x-auth|x-pass|x-shopify-access-token)[\"']?\s{0,3}[:=,]\s{0,3}[\"'`]?([^\s\"'`,;<>]{6,})"
@@ -22,22 +25,39 @@ _NAMED = Pattern(
 _COOKIES = Pattern(r"(?i)\b(?:set-)?cookies?[\"']?\s{0,3}[:=]\s{0,3}[\"'`]?([^\n\"'`]{4,})")
 _COOKIE_FLAG = Pattern(r"(?i)(?:-b|--cookie)[ =][\"']?([^\n\"']{4,})")
 _PAIR = Pattern(r"([A-Za-z0-9_.-]{1,80})=([^\s;,\"'`]{6,})")
-_COOKIE_NOISE = frozenset("path domain expires max-age samesite lang locale theme tz timezone _ga _gid priority consent version".split())
+_COOKIE_NOISE = frozenset(
+    words(
+        """
+    path domain expires max-age samesite lang locale theme tz timezone _ga _gid priority consent
+    version
+    """
+    )
+)
 _LOGIN_FILES = Pattern(
     r"(?i)\b(?:machine|default)\b[^\n]{0,}?\s(?:password|passwd)\s{1,4}([^\s]{3,})|\blogin\s{1,4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})|"
     r"\b(?:machine)\s{1,4}[^\s]{1,}\s{1,8}login\s{1,4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})"
 )
-_PGPASS = Pattern(r"(?:^|[\s`\"'])((?:[A-Za-z0-9_.-]{1,}|\*):(?:[0-9]{2,5}|\*):(?:[A-Za-z0-9_-]{1,64}|\*):(?:[A-Za-z0-9_-]{1,64}|\*):)([^\s:\"'`]{4,})")
-_AUTH_JSON = Pattern(r"(?i)[\"'](?:auth|identitytoken|registrytoken|_auth)[\"']\s{0,4}:\s{0,4}[\"']([A-Za-z0-9+/=_.-]{8,})[\"']")
+_PGPASS = Pattern(
+    r"(?:^|[\s`\"'])((?:[A-Za-z0-9_.-]{1,}|\*):(?:[0-9]{2,5}|\*):(?:[A-Za-z0-9_-]{1,64}|\*):(?:[A-Za-z0-9_-]{1,64}|\*):)([^\s:\"'`]{4,})"
+)
+_AUTH_JSON = Pattern(
+    r"(?i)[\"'](?:auth|identitytoken|registrytoken|_auth)[\"']\s{0,4}:\s{0,4}[\"']([A-Za-z0-9+/=_.-]{8,})[\"']"
+)
 
 
 def headers(text: str) -> Iterator[Hit]:
     """Every secret in a header, a cookie or a login file."""
     low = text.lower()
     if "authori" in low:
-        yield from _values(_AUTHORIZATION, text, 1, "header.authorization", "A credential in an Authorization header.")
+        yield from _values(
+            _AUTHORIZATION, text, 1, "header.authorization", "A credential in an Authorization header."
+        )
     for match in _SCHEME.finditer(text):
-        if grade(match.group(1)) >= Grade.PASSWORD and _has_digit_or_length(match.group(1)) and not is_harmless(match.group(1)):
+        if (
+            grade(match.group(1)) >= Grade.PASSWORD
+            and _has_digit_or_length(match.group(1))
+            and not is_harmless(match.group(1))
+        ):
             yield Hit("header.scheme", *match.span(1), "A credential after its scheme.")
     yield from _values(_NAMED, text, 2, "header.named", "A credential in a header.")
     if "cookie" in low:
@@ -70,6 +90,12 @@ def _cookies(text: str, pattern: Pattern) -> Iterator[Hit]:
     for match in pattern.finditer(text):
         for pair in _PAIR.finditer(match.group(1)):
             value = pair.group(2)
-            if pair.group(1).lower() not in _COOKIE_NOISE and grade(value) >= Grade.PASSWORD and not is_harmless(value):
+            if (
+                pair.group(1).lower() not in _COOKIE_NOISE
+                and grade(value) >= Grade.PASSWORD
+                and not is_harmless(value)
+            ):
                 offset = match.start(1)
-                yield Hit("header.cookie", offset + pair.start(2), offset + pair.end(2), "The value of a cookie.")
+                yield Hit(
+                    "header.cookie", offset + pair.start(2), offset + pair.end(2), "The value of a cookie."
+                )

@@ -18,6 +18,7 @@ from tikitaka.safety.lexicon import (
 )
 from tikitaka.safety.patterns import Pattern, any_of
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
+from tikitaka.safety.wordlists import words
 
 WORDS = Pattern("(?i)" + any_of((*PASSWORD_WORDS, *TOKEN_WORDS)))
 _PASSWORD = Pattern("(?i)" + any_of(PASSWORD_WORDS))
@@ -68,7 +69,12 @@ def keyed_values(text: str) -> Iterator[Hit]:
         start, end, explicit = value
         if is_secret_value(key, text[start:end], explicit=explicit):
             done = end
-            yield Hit("keyed.password" if key.is_password else "keyed.token", start, end, "A value assigned to a secret's name.")
+            yield Hit(
+                "keyed.password" if key.is_password else "keyed.token",
+                start,
+                end,
+                "A value assigned to a secret's name.",
+            )
 
 
 def read_key(text: str, start: int, end: int) -> Key | None:
@@ -100,11 +106,18 @@ def _judge(head: str, word: str, tail: str) -> tuple[bool, bool] | None:
     glued_after = bool(tail) and tail[0].isalpha() and not tail[0].isupper()
     if glued_after and not (word.isupper() and tail.isupper()):
         return None
-    if glued_before and len(low) < 5 and not (low == "key" and (before[-1] + "key") in _GLUED_KEYS) and not (low in {"pass", "pwd", "auth"}):
+    if (
+        glued_before
+        and len(low) < 5
+        and not (low == "key" and (before[-1] + "key") in _GLUED_KEYS)
+        and low not in {"pass", "pwd", "auth"}
+    ):
         return None
     if any(part in HARMLESS_AFTER and part not in STILL_SECRET_AFTER for part in after):
         return None
-    is_password = _PASSWORD.fullmatch(word.translate(_LEET) if not word.isalpha() else word) is not None or low in {"pw", "pass"}
+    is_password = _PASSWORD.fullmatch(
+        word.translate(_LEET) if not word.isalpha() else word
+    ) is not None or low in {"pw", "pass"}
     if before and before[-1] in HARMLESS_BEFORE and not is_password:
         return None
     if "public" in before or "publishable" in before or "pub" in before:
@@ -113,7 +126,19 @@ def _judge(head: str, word: str, tail: str) -> tuple[bool, bool] | None:
     return is_password, compound
 
 
-_GLUED_KEYS = frozenset({"apikey", "secretkey", "accesskey", "authkey", "privatekey", "appkey", "accountkey", "masterkey", "signkey"})
+_GLUED_KEYS = frozenset(
+    {
+        "apikey",
+        "secretkey",
+        "accesskey",
+        "authkey",
+        "privatekey",
+        "appkey",
+        "accountkey",
+        "masterkey",
+        "signkey",
+    }
+)
 
 
 def assigned(text: str, key: Key) -> tuple[int, int, bool] | None:
@@ -160,7 +185,9 @@ def _bare_end(text: str, start: int, key: Key) -> int:
     if semicolon > 0 and ("=" in value[semicolon:] or ";" in before or semicolon == len(value) - 1):
         value = value[:semicolon]
     ampersand = value.find("&")
-    if ampersand > 0 and (before.rstrip()[-1:] in {"?", "&"} or re.match(r"&[\w.-]{1,40}=", value[ampersand:])):
+    if ampersand > 0 and (
+        before.rstrip()[-1:] in {"?", "&"} or re.match(r"&[\w.-]{1,40}=", value[ampersand:])
+    ):
         value = value[:ampersand]
     if before.rstrip()[-1:] == "{" or "{" in before or "," in before:
         comma = value.find(",")
@@ -173,9 +200,11 @@ def _trimmed(text: str, start: int, end: int) -> int:
     """Sentence marks and unopened brackets taken off the end of a value."""
     while end > start:
         last = text[end - 1]
-        if last in ",;:" or (last == "." and not text[end - 2 : end - 1] == "."):
-            end -= 1
-        elif last in ")]}" and not _opens(text[start:end], last):
+        if (
+            last in ",;:"
+            or (last == "." and text[end - 2:end - 1] != ".")
+            or (last in ")]}" and not _opens(text[start:end], last))
+        ):
             end -= 1
         elif last in "*_" and text[max(start, end - 2) : end] in {"**", "__"}:
             end -= 2
@@ -218,7 +247,18 @@ def _is_phrase(key: Key, value: str) -> bool:
     words = value.split(" ")
     if not key.is_password:
         return False
-    return 3 < len(words) <= 24 and all(word.isalnum() and len(word) <= 10 for word in words) and not _SENTENCE.intersection(words)
+    return (
+        3 < len(words) <= 24
+        and all(word.isalnum() and len(word) <= 10 for word in words)
+        and not _SENTENCE.intersection(words)
+    )
 
 
-_SENTENCE = frozenset("the a is are must not be to of in for and or at least with from your our this that has have was should can".split())
+_SENTENCE = frozenset(
+    words(
+        """
+    the a is are must not be to of in for and or at least with from your our this that has have was
+    should can
+    """
+    )
+)

@@ -8,14 +8,12 @@ from typing import Protocol, cast
 import re2
 
 
-
 def _options(*, capture: bool) -> re2.Options:
     options = re2.Options()
     options.max_mem = 256 << 20
     options.log_errors = False
     options.never_capture = not capture
     return options
-
 
 
 class Match(Protocol):

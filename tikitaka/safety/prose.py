@@ -10,16 +10,21 @@ from tikitaka.safety.findings import Hit
 from tikitaka.safety.keyed_values import WORDS, Key, read_key
 from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
+from tikitaka.safety.wordlists import words
 
 _TOKEN = re.compile(r"[^\s,;，。、；：\"“”„«»「」『』`<>]{4,512}")
 _EDGES = "\"'`“”„‘’«»「」『』()[]{}*_"
 _STOP = re.compile(r"[.!?。！？](?=\s|$)|\n\s*\n")
-_LINK_WORDS = (
-    "is was now are be been ist war lautet lautete wurde heißt es est era é è är er on to jest je brzmi van là adalah ialah este bylo byl είναι это "
-    "изменён изменен на такой теперь является है हैं olarak idi has have had became becomes remains stays equals set reset changed rotated updated "
-    "currently still temporarily should will gesetzt geändert auf sur as named called hieß blijft wordt werd sono fue sigue siendo siempre sekarang "
-    "hiện bây giờ nyt on nu ny nová nowe nové eski yeni új az a le la el o always just only simply both reads reading e.g. i.e. like value"
-).split()
+_LINK_WORDS = words(
+    """
+    is was now are be been ist war lautet lautete wurde heißt es est era é è är er on to jest je brzmi
+    van là adalah ialah este bylo byl είναι это изменён изменен на такой теперь является है हैं olarak
+    idi has have had became becomes remains stays equals set reset changed rotated updated currently
+    still temporarily should will gesetzt geändert auf sur as named called hieß blijft wordt werd sono
+    fue sigue siendo siempre sekarang hiện bây giờ nyt on nu ny nová nowe nové eski yeni új az a le la
+    el o always just only simply both reads reading e.g. i.e. like value
+    """
+)
 _LINK = re.compile(
     r"(?i)[\"'`*_)\]]{0,4}"
     r"(?:\s(?:for|of|to|on|at|in|für|von|vom|zum|zur|im|para|de|del|della|do|da|du|des|pour|voor|til|för|för|na|do|dla|pro|için|до|для|от|к|у|на|до|fra|till|av)"
@@ -37,7 +42,9 @@ _VALUE_FIRST = re.compile(
     r"(?i)[\"'`”»」)*]{0,3}[\s,]{0,3}(?:(?:is|was|as|ist|es|est|é|è|als|como|comme|come|som|jako|olarak|это|как|for|to|für|を|は|是|als das|as the|as a|as our|(?:is|was|ist|es|est) (?:the|our|my|still the|das|la|el|le|a)|-|–|—|=|\()[\s(]{1,3})"
     r"(?:(?:the|our|my|your|a|an|das|die|der|la|le|el|los|mot|o|a|il|de|het|new|old|root|admin|current|shared|wifi|wi-fi|db|database|temporary|temp|staging|prod|production|test|hub|default|master|service|api|access|user|ssh|vpn|neue|alte|nueva|nouveau|actual)\s){0,5}"
 )
-_USED_FOR = Pattern(r"(?i)\b(?:us(?:ed?|ing)|with|put|set|try|tried|paste[d]?|enter(?:ed)?|type[d]?|add(?:ed)?|pass(?:ed)?|benutz[a-z]{1,4}|usé|usa|mit|utilis[a-zé]{1,4}|got|took|sent|send|export(?:ed)?)\s(?:the\s|key\s|value\s|token\s){0,2}[\"'`]?([^\s\"'`]{8,})[\"'`]?\s(?:for|as|in|to|into|für|als|para|como|pour|comme)\s[\"'`]?([\w.-]{3,60})")
+_USED_FOR = Pattern(
+    r"(?i)\b(?:us(?:ed?|ing)|with|put|set|try|tried|paste[d]?|enter(?:ed)?|type[d]?|add(?:ed)?|pass(?:ed)?|benutz[a-z]{1,4}|usé|usa|mit|utilis[a-zé]{1,4}|got|took|sent|send|export(?:ed)?)\s(?:the\s|key\s|value\s|token\s){0,2}[\"'`]?([^\s\"'`]{8,})[\"'`]?\s(?:for|as|in|to|into|für|als|para|como|pour|comme)\s[\"'`]?([\w.-]{3,60})"
+)
 
 
 def prose(text: str) -> Iterator[Hit]:
@@ -55,8 +62,16 @@ def prose(text: str) -> Iterator[Hit]:
     for match in _USED_FOR.finditer(text):
         value, start = _bare(text, *match.span(1))
         named = WORDS.search(match.group(2))
-        if named and read_key(match.group(2), *named.span()) and grade(value) >= Grade.PASSWORD and len(value) >= 8 and not is_harmless(value):
-            yield Hit("prose.used_for", start, start + len(value), "A value used for something that names a secret.")
+        if (
+            named
+            and read_key(match.group(2), *named.span())
+            and grade(value) >= Grade.PASSWORD
+            and len(value) >= 8
+            and not is_harmless(value)
+        ):
+            yield Hit(
+                "prose.used_for", start, start + len(value), "A value used for something that names a secret."
+            )
 
 
 def _after(text: str, key: Key) -> Iterator[Hit]:
@@ -82,7 +97,9 @@ def _before(text: str, key: Key) -> Iterator[Hit]:
             continue
         value, start = _bare(text, *token.span())
         if _fits(key, value, linked=True) and grade(value) >= Grade.PASSWORD:
-            yield Hit("prose.password_first", start, start + len(value), "A password before the word for one.")
+            yield Hit(
+                "prose.password_first", start, start + len(value), "A password before the word for one."
+            )
 
 
 def _fits(key: Key, value: str, *, linked: bool) -> bool:
@@ -106,7 +123,9 @@ def _bare(text: str, start: int, end: int) -> tuple[str, int]:
     """The word without quotes, brackets and sentence marks around it."""
     while start < end and text[start] in _EDGES and text[start] != "_":
         start += 1
-    while end > start and (text[end - 1] in "\"'`“”„‘’«»「」『』:.?" or (text[end - 1] in ")]}" and _unopened(text[start:end]))):
+    while end > start and (
+        text[end - 1] in "\"'`“”„‘’«»「」『』:.?" or (text[end - 1] in ")]}" and _unopened(text[start:end]))
+    ):
         end -= 1
     if text[start:end].endswith("**"):
         end -= 2

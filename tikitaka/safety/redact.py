@@ -46,7 +46,11 @@ def redact(text: str, *, detectors: tuple[Detector, ...] = DETECTORS) -> Redacti
         spans = merge([*spans, *((finding.start, finding.end) for finding in fresh)])
         current = _masked(text, spans)
     everything = Finding(
-        rule="secret.unsettled", family="secret", start=0, end=len(text), detail="Secrets too entangled to cut out one by one."
+        rule="secret.unsettled",
+        family="secret",
+        start=0,
+        end=len(text),
+        detail="Secrets too entangled to cut out one by one.",
     )
     return Redaction(MASK, (*findings, everything))
 
@@ -72,7 +76,9 @@ def _collect(found: dict[tuple[int, int], Finding], view: View, detectors: tuple
             if view.text[hit.start : hit.end] == MASK:
                 continue
             start, end = view.span(hit.start, hit.end)
-            found.setdefault((start, end), Finding(rule=hit.rule, family="secret", start=start, end=end, detail=hit.detail))
+            found.setdefault(
+                (start, end), Finding(rule=hit.rule, family="secret", start=start, end=end, detail=hit.detail)
+            )
 
 
 def _masked(text: str, spans: list[tuple[int, int]]) -> str:

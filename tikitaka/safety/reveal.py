@@ -77,12 +77,14 @@ def _normalized(text: str) -> Iterator[Edit]:
 
 
 def unescaped(view: View) -> View:
-    """Percent codes, HTML entities and \\u escapes read, twice since they may be nested."""
+    r"""Percent codes, HTML entities and \\u escapes read, twice since they may be nested."""
     for _ in range(2):
         text = view.text
         if not ("%" in text or "&" in text or "\\" in text):
             break
-        edits = [(*m.span(), new) for m in _ESCAPES.finditer(text) if (new := _unescape(m.group())) != m.group()]
+        edits = [
+            (*m.span(), new) for m in _ESCAPES.finditer(text) if (new := _unescape(m.group())) != m.group()
+        ]
         if not edits:
             break
         view = view.edited("unescaped", edits)
@@ -123,7 +125,9 @@ def unspaced(view: View) -> View:
         letters = match.group()
         wide = "  " in letters
         gap = min((len(run) for run in re.findall(" +", letters)), default=1)
-        edits.append((*match.span(), _close(letters, gap) if wide else letters.replace(" ", "").replace("\t", "")))
+        edits.append(
+            (*match.span(), _close(letters, gap) if wide else letters.replace(" ", "").replace("\t", ""))
+        )
     if not edits:
         for match in _SPACED.finditer(text):
             group = 1 if match.start(1) >= 0 else 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from enum import IntEnum
 from functools import lru_cache
@@ -84,7 +85,7 @@ def _is_random(value: str) -> bool:
     compact = value.replace("-", "").replace("_", "").rstrip("=")
     if len(compact) >= 16 and is_hex(compact):
         return sum(c.isdigit() for c in compact) >= len(compact) // 6 and not compact.isdigit()
-    if "/" in value and value.count("/") * 5 > length or " " in value:
+    if ("/" in value and value.count("/") * 5 > length) or " " in value:
         return False
     if value.count("-") + value.count("_") + value.count(".") > length // 6:
         return False
@@ -96,9 +97,9 @@ def _is_random(value: str) -> bool:
 
 def _class_changes(value: str) -> int:
     kinds = [0 if c.islower() else 1 if c.isupper() else 2 if c.isdigit() else 3 for c in value]
-    return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+    return sum(a != b for a, b in itertools.pairwise(kinds))
 
 
 def _case_changes(value: str) -> int:
     letters = [c.isupper() for c in value if c.isalpha()]
-    return sum(a != b for a, b in zip(letters, letters[1:], strict=False))
+    return sum(a != b for a, b in itertools.pairwise(letters))

@@ -14,7 +14,9 @@ _HEADER = Pattern(
 )
 _FOOTER = re.compile(r"-{2,6} ?END [A-Za-z0-9 ]{3,60}-{2,6}")
 # A line of a key, in any quoting: > quoted, indented, commented, ended by \n or string marks.
-_BODY_LINE = re.compile(r"[ \t>|#*/\"'+,]{0,16}(?:[A-Za-z-]{4,24}: ?[^\n\\]{0,80}|[A-Za-z0-9+/=_ -]{1,4096})[\"'+,;\\. \t]{0,8}(?:\r?\n|$)")
+_BODY_LINE = re.compile(
+    r"[ \t>|#*/\"'+,]{0,16}(?:[A-Za-z-]{4,24}: ?[^\n\\]{0,80}|[A-Za-z0-9+/=_ -]{1,4096})[\"'+,;\\. \t]{0,8}(?:\r?\n|$)"
+)
 _KEY_CHARACTERS = re.compile(r"[A-Za-z0-9+/=\s\\>|#\"'+,:_*-]{0,16384}")
 _LONE_BODY = Pattern(
     r"(?:^|[^A-Za-z0-9+/])((?:MII[A-Za-z0-9]|MC4CAQ|MHcCAQ|MHQCAQ|b3BlbnNzaC1rZXkt|LS0tLS1CRUdJTi|lQ[A-Z][EFG][A-Za-z0-9])[A-Za-z0-9+/=]{40,})"
@@ -34,12 +36,14 @@ _SEED_WORDS = Pattern(
     r"(?i)(?:seed|recovery|mnemonic|backup|wallet|secret)[ _-]?(?:phrase|words?|seed)?[^a-z\n]{0,3}(?:[a-z]{2,10} ){0,5}?(?:is|are|=|:|was|「|\")"
     r"[\s\"'`]{0,4}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
 )
-_CODES = Pattern(r"(?i)(?:recovery|backup|scratch|rescue|emergency|2fa|one-time|wiederherstellungs|r[ée]cup[ée]ration|respaldo)[ -]?(?:codes?|keys?|tokens?)\b[^\n]{0,30}")
-_CODE = re.compile(r"[ \t\r\n,;:|*•\"'`()\[\]=-]{0,12}(?:and |und |y |et |[0-9]{1,2}[.)] )?((?:[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){1,7})|[A-Za-z0-9]{6,16})(?![A-Za-z0-9])")
-_TOTP = Pattern(r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{1,}?(?:secret|data)=([A-Z2-7a-z0-9%=+/]{8,})")
-_XML = Pattern(
-    r"(?i)<(?:[a-z]+:)?(?:P|Q|DP|DQ|InverseQ|D|privateKey)>\s{0,4}([A-Za-z0-9+/=]{20,})"
+_CODES = Pattern(
+    r"(?i)(?:recovery|backup|scratch|rescue|emergency|2fa|one-time|wiederherstellungs|r[ée]cup[ée]ration|respaldo)[ -]?(?:codes?|keys?|tokens?)\b[^\n]{0,30}"
 )
+_CODE = re.compile(
+    r"[ \t\r\n,;:|*•\"'`()\[\]=-]{0,12}(?:and |und |y |et |[0-9]{1,2}[.)] )?((?:[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){1,7})|[A-Za-z0-9]{6,16})(?![A-Za-z0-9])"
+)
+_TOTP = Pattern(r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{1,}?(?:secret|data)=([A-Z2-7a-z0-9%=+/]{8,})")
+_XML = Pattern(r"(?i)<(?:[a-z]+:)?(?:P|Q|DP|DQ|InverseQ|D|privateKey)>\s{0,4}([A-Za-z0-9+/=]{20,})")
 
 
 def structures(text: str) -> Iterator[Hit]:
@@ -75,7 +79,11 @@ def _key_blocks(text: str) -> Iterator[Hit]:
             yield Hit("structure.private_key", start, end, "The body of a private key.")
     for match in _LONE_BODY.finditer(text):
         value = match.group(1)
-        if not value.startswith(("MIIB", "MIID", "MIIF", "MIIG", "MIIH")) or "PRIVATE" in text or len(value) < 200:
+        if (
+            not value.startswith(("MIIB", "MIID", "MIIF", "MIIG", "MIIH"))
+            or "PRIVATE" in text
+            or len(value) < 200
+        ):
             if "CERTIFICATE" in text or "PUBLIC KEY" in text:
                 continue
             yield Hit("structure.private_key", *match.span(1), "The body of a private key without its frame.")

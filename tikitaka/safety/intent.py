@@ -1,0 +1,175 @@
+"""What a clause asks of the agent that reads it, and whether that is an attack."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tikitaka.safety.hosts import contains_outside, contains_suspicious
+from tikitaka.safety.languages import FOREIGN
+from tikitaka.safety.vocabulary import ENGLISH, LEADS, REPORTS
+
+_ADDRESS = re.compile(r"https?://[^\s\"'<>)\]]{1,2000}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_SENTENCE_END = re.compile(r"[.!?。！？](?=[\s\"'”)\]>]|$)|[\n\r]|<!--|-->|[。！？]|[<>{}\[\]|]{1,3}")
+_WORD = re.compile(r"\.env\b|[^\W_]+(?:['’_-][^\W_]+)*|[,:;]")
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """The folded words of one sentence, and which roles begin at which of them."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+    roles: dict[str, list[int]]
+    foreign: frozenset[str]
+    outside: bool
+    suspicious: bool
+
+    def has(self, *names: str) -> bool:
+        return all(name in self.roles for name in names)
+
+
+def fold(word: str) -> str:
+    """Lower case without accents, so that spelling habits do not matter."""
+    if word.isascii():
+        return word.lower().replace("'", "").replace("’", "")
+    decomposed = unicodedata.normalize("NFD", word.lower())
+    kept = "".join(c for c in decomposed if not ("\u0300" <= c <= "\u036f"))
+    return unicodedata.normalize("NFC", kept).replace("'", "").replace("’", "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lexicon:
+    phrases: dict[str, tuple[str, ...]]
+    stems: dict[str, tuple[str, ...]]
+    inside: tuple[tuple[str, str], ...]
+    longest: int
+
+
+def _build(source: dict[str, str]) -> _Lexicon:
+    phrases: dict[str, set[str]] = {}
+    stems: dict[str, set[str]] = {}
+    inside: list[tuple[str, str]] = []
+    for role, listed in source.items():
+        for raw in listed.split("|"):
+            if _UNSPACED.search(raw):
+                inside.append((unicodedata.normalize("NFKC", raw), role))
+                continue
+            phrase = " ".join(fold(part) for part in re.findall(r"\.env|[^\W_]+(?:['’_-][^\W_]+)*\*?", raw))
+            if phrase.endswith("*"):
+                stems.setdefault(phrase[:-1], set()).add(role)
+            elif phrase:
+                phrases.setdefault(phrase, set()).add(role)
+    longest = max(phrase.count(" ") + 1 for phrase in phrases)
+    return _Lexicon(
+        {k: tuple(sorted(v)) for k, v in phrases.items()},
+        {k: tuple(sorted(v)) for k, v in stems.items()},
+        tuple(inside),
+        longest,
+    )
+
+
+@lru_cache(maxsize=1)
+def english() -> _Lexicon:
+    return _build(ENGLISH)
+
+
+@lru_cache(maxsize=1)
+def foreign() -> _Lexicon:
+    return _build(FOREIGN)
+
+
+@lru_cache(maxsize=8192)
+def _stem_roles(word: str) -> tuple[str, ...]:
+    stems = foreign().stems
+    found: set[str] = set()
+    for length in range(3, min(len(word), 24) + 1):
+        found.update(stems.get(word[:length], ()))
+    return tuple(sorted(found))
+
+
+def clauses(text: str) -> Iterator[Clause]:
+    """The sentences of a text with their roles."""
+    at = 0
+    for match in _SENTENCE_END.finditer(text):
+        if match.start() - at > 2 and not _in_address(text, match.start()):
+            yield read_clause(text, at, match.start())
+            at = match.end()
+        elif match.start() - at <= 2:
+            at = match.end()
+    if len(text) - at > 2:
+        yield read_clause(text, at, len(text))
+
+
+def _in_address(text: str, at: int) -> bool:
+    return text[at] == "?" and at + 1 < len(text) and not text[at + 1].isspace()
+
+
+def read_clause(text: str, start: int, end: int) -> Clause:
+    raw = text[start:end]
+    words = tuple(fold(match.group()) for match in _WORD.finditer(_ADDRESS.sub(" , ", raw)))
+    roles: dict[str, list[int]] = {}
+    strange: set[str] = set()
+    _find_phrases(words, roles, strange)
+    if _UNSPACED.search(raw):
+        folded = unicodedata.normalize("NFKC", raw)
+        for phrase, role in foreign().inside:
+            if phrase in folded:
+                roles.setdefault(role, []).append(0)
+                strange.add(role)
+    return Clause(
+        start, end, words, roles, frozenset(strange), contains_outside(raw), contains_suspicious(raw)
+    )
+
+
+def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: set[str]) -> None:
+    home, abroad = english(), foreign()
+    longest = max(home.longest, abroad.longest)
+    for at in range(len(words)):
+        phrase = ""
+        for length in range(1, min(longest, len(words) - at) + 1):
+            phrase = f"{phrase} {words[at + length - 1]}" if phrase else words[at]
+            for role in home.phrases.get(phrase, ()):
+                roles.setdefault(role, []).append(at)
+            for role in abroad.phrases.get(phrase, ()):
+                if role not in home.phrases.get(phrase, ()):
+                    roles.setdefault(role, []).append(at)
+                    strange.add(role)
+            if length < 3:
+                for role in _stem_roles(phrase):
+                    if role not in home.phrases.get(phrase, ()):
+                        roles.setdefault(role, []).append(at)
+                        strange.add(role)
+
+
+def orders(clause: Clause, role: str) -> list[int]:
+    """Where the role's words stand as an order: at the start of a part of the clause, or after a word that leads to one."""
+    if role in clause.foreign:
+        return clause.roles[role]
+    found = []
+    for at in clause.roles.get(role, ()):
+        before = clause.words[at - 1] if at else ","
+        if before in {",", ":", ";"} or before in LEADS or before.endswith("ly"):
+            if before in {
+                "to",
+                "will",
+                "would",
+                "can",
+                "may",
+                "could",
+                "not",
+                "do",
+                "dont",
+            } and _told_by_others(clause.words, at):
+                continue
+            found.append(at)
+    return found
+
+
+def _told_by_others(words: tuple[str, ...], at: int) -> bool:
+    return any(word in REPORTS for word in words[max(0, at - 3) : at - 1])

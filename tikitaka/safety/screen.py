@@ -1,0 +1,103 @@
+"""The injection screen: does a note order its reader about, imitate its frame, hide a message or carry a bad command?"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+
+from tikitaka.safety.attacks import attacks_in
+from tikitaka.safety.findings import Finding, Hit
+from tikitaka.safety.frames import frames
+from tikitaka.safety.hidden import payloads
+from tikitaka.safety.intent import clauses
+from tikitaka.safety.reveal import encoded, shadows, unspaced
+from tikitaka.safety.segmentation import segmented
+from tikitaka.safety.shell import shell_shapes
+from tikitaka.safety.views import View, plain
+from tikitaka.safety.wordlists import words
+
+Rule = Callable[[str], Iterator[Hit]]
+
+_WORDS = re.compile(r"[A-Za-z]{2,}")
+_COMMON = frozenset(
+    words(
+        """
+    the and you your all ignore instructions this that with system prompt password send rules not for
+    from show print previous reveal
+    """
+    )
+)
+_ROTATED = frozenset(codecs.encode(word, "rot13") for word in _COMMON)
+_REVERSED = frozenset(word[::-1] for word in _COMMON if len(word) > 2)
+_LEET = str.maketrans("013457@$!|", "oieastasil")
+_LEET_WORD = re.compile(
+    r"[A-Za-z]+[0134578@$!|]+[A-Za-z0134578@$!|]*|[0134578@$]+[A-Za-z]+[A-Za-z0134578@$!|]*"
+)
+_HIDDEN_DETAIL = {
+    "tags": "Invisible tag characters spell a message: ",
+    "selectors": "Variation selectors carry a message: ",
+}
+
+
+def intents(text: str) -> Iterator[Hit]:
+    """Every clause that attacks its reader."""
+    for clause in clauses(text):
+        for attack in attacks_in(clause):
+            yield Hit(attack.rule, clause.start, clause.end, attack.detail)
+
+
+RULES: tuple[Rule, ...] = (intents, frames, shell_shapes)
+
+
+def find_injections(text: str, *, rules: tuple[Rule, ...] = RULES) -> list[Finding]:
+    """Why a person must look at this text; empty when nobody needs to."""
+    found: dict[tuple[str, int, int], Finding] = {}
+    for payload in payloads(text):
+        detail = _HIDDEN_DETAIL[payload.kind] + repr(payload.message[:300])
+        rule = f"hidden.{payload.kind}"
+        found[(rule, payload.start, payload.end)] = Finding(
+            rule=rule, family="hidden_text", start=payload.start, end=payload.end, detail=detail
+        )
+    for view in _views(text):
+        for rule_of in rules:
+            for hit in rule_of(view.text):
+                _keep(found, view, hit)
+    return sorted(found.values(), key=lambda finding: (finding.start, finding.rule))
+
+
+def _keep(found: dict[tuple[str, int, int], Finding], view: View, hit: Hit) -> None:
+    if hit.end <= hit.start:
+        return
+    start, end = view.span(hit.start, hit.end)
+    detail = hit.detail if view.name == "plain" else f"{hit.detail} (Seen once the text was {view.name}.)"
+    found.setdefault(
+        (hit.rule, start, end),
+        Finding(rule=hit.rule, family="injection", start=start, end=end, detail=detail),
+    )
+
+
+def _views(text: str) -> Iterator[View]:
+    """The text as it stands and as it reads once a disguise is taken off; each only where its disguise shows."""
+    chain = shadows(plain(text))
+    yield from chain
+    last = chain[-1]
+    closed = unspaced(last)
+    if closed is not last:
+        yield closed
+        yield from _parted(closed)
+    yield from encoded(last)
+    words = set(_WORDS.findall(last.text.lower()))
+    if words & _ROTATED:
+        yield View("rotated", codecs.encode(last.text, "rot13"), last.starts, last.ends)
+    if words & _REVERSED:
+        yield View("reversed", last.text[::-1], last.starts[::-1], last.ends[::-1])
+    if _LEET_WORD.search(last.text):
+        edits = [(*match.span(), match.group().translate(_LEET)) for match in _LEET_WORD.finditer(last.text)]
+        yield last.edited("respelled", edits)
+
+
+def _parted(view: View) -> Iterator[View]:
+    parted = segmented(view)
+    if parted is not view:
+        yield parted

@@ -1,0 +1,333 @@
+"""Commands that a note must not hand to an agent, found by their parts and not by single words."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tikitaka.safety.findings import Hit
+from tikitaka.safety.hosts import contains_outside, hosts, is_own
+from tikitaka.safety.patterns import Pattern
+from tikitaka.safety.wordlists import words
+
+_SEGMENT = re.compile(r"\|\||&&|[|;\n`]|\$\(|<\(|\)")
+_PIPE = re.compile(r"\|(?!\|)|<\(|\$\(|`")
+_SHELLS = frozenset(
+    words(
+        """
+    sh bash zsh dash ksh fish ash csh tcsh python python2 python3 perl ruby node php pwsh powershell
+    iex cmd lua deno bun osascript source . eval sudo xargs tclsh
+    """
+    )
+)
+_FETCHERS = frozenset(
+    words(
+        """
+    curl wget fetch http https aria2c lwp-request lynx iwr irm invoke-webrequest invoke-restmethod
+    httpie xh certutil bitsadmin nc ncat netcat
+    """
+    )
+)
+_DECODERS = words(
+    """
+    base64 base32 xxd openssl gunzip gzip zcat rev tr uudecode base58 gpg basenc
+    """
+)
+_READERS = frozenset(
+    words(
+        """
+    cat tar env printenv history find grep zip gzip git ls dd set cp less head tail pg_dump mysqldump
+    sqlite3 getent strings export declare pass security
+    """
+    )
+)
+_SENDERS = frozenset(
+    words(
+        """
+    curl wget nc ncat netcat socat telnet mail sendmail mutt ssh scp rsync http https aws gsutil
+    rclone tftp ftp sftp nslookup dig ping s3cmd
+    """
+    )
+)
+_KNOWN_INSTALLERS = frozenset(
+    words(
+        """
+    sh.rustup.rs static.rust-lang.org get.docker.com astral.sh deb.nodesource.com
+    install.python-poetry.org get.k3s.io raw.githubusercontent.com bun.sh get.pnpm.io starship.rs
+    get.helm.sh sdk.cloud.google.com deno.land fnm.vercel.app get.sdkman.io brew.sh pyenv.run mise.run
+    get.volta.sh just.systems
+    """
+    )
+)
+_ROOTS = re.compile(
+    r"(?:/|/\*|~|~/|~/\*|\$HOME|\$\{HOME\}|\"\$HOME\"|\$HOME/\*?|/(?:home|etc|usr|var|boot|root|bin|lib|opt|srv|mnt|sys|dev|data|System|Users|Windows)(?:/\*?)?|\*|\.\*|\.|\./|\./\*|\.\.|\.\./?\*?|[A-Za-z]:\\?\*?|"
+    r"~?/?\.ssh/?|\.git/?|/var/(?:lib|log|www|backups?)(?:/[a-z-]{0,20}/?\*?)?|--no-preserve-root|.{0,40}(?:backups?|workspaces?|/data)(?:/\*?)?)"
+)
+_SENSITIVE = re.compile(
+    r"(?i)(?:\.env\b|id_rsa|id_ed25519|\.ssh\b|\.aws/|\.kube/|kubeconfig|\.netrc|\.npmrc|\.pypirc|\.git-credentials|/etc/shadow|/etc/passwd|\.pgpass|\.gnupg|\.docker/config|credentials|secrets?\b|"
+    r"authorized_keys|private[_-]?key|\.pem\b|keychain|wallet|printenv|\benv\b|history|\.bash_history|memory|notes|token|/proc/self/environ|AGENTS\.md|CLAUDE\.md|whoami|hostname|passwd)"
+)
+_SHAPES: tuple[tuple[str, str, Pattern], ...] = tuple(
+    (rule, detail, Pattern(source))
+    for rule, detail, source in (
+        (
+            "shell.reverse",
+            "Opens a shell to another machine.",
+            (r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n|;]*\s-[a-z]*[ec]\b\s*\S|\b(?:nc|ncat|netcat)\b[^\n]*\|\s*(?:/bin/)?(?:ba|z|da)?sh\b|\bsocat\b[^\n]*\b(?:exec|system)\b|mkfifo[^\n]*\b(?:nc|ncat|telnet|openssl)\b|"
+            r"\bsocket\b[^\n]*\b(?:connect|dup2|subprocess|pty)\b|fsockopen|TCPSocket|Net\.Sockets\.TCPClient|IO::Socket::INET|/inet/tcp/|\btelnet\b[^\n]*\|\s*(?:/bin/)?(?:ba)?sh|pty\.spawn|"
+            r"\bssh\b[^\n]*\s-R\s|\bxterm\s+-display|\bbash\s+-i\b[^\n]*>&|0>&1|0<&1|child_process[^\n]*(?:exec|spawn)[^\n]*(?:/bin/sh|net\.)|msfvenom|meterpreter|chisel client|\bngrok tcp"),
+        ),
+        (
+            "shell.fork_bomb",
+            "Starts processes without end.",
+            r":\s*\(\s*\)\s*\{\s*:\s*\|\s*:|\bfork\s+while\s+(?:fork|1|true)|while\s+true\s*;?\s*do\s+[^\n]*&\s*done|%0\s*\|\s*%0|os\.fork\(\)[^\n]*while|yes\s*>\s*/dev/mem",
+        ),
+        (
+            "shell.disk",
+            "Overwrites a disk.",
+            (r"\bdd\b[^\n]*\bof=/dev/(?:sd|nvme|hd|vd|disk|mmcblk|mem|xvd)|>\s*/dev/(?:sd|nvme|hd|vd|disk|xvd|mem)|\bmkfs(?:\.[a-z0-9]+)?\s+[^\n]*/dev/|\bmkswap\s+/dev|\bwipefs\b[^\n]*/dev|\bshred\b[^\n]*(?:/dev/|/|~)|"
+            r"\bformat\s+[cd]:|\bdiskpart\b|\bblkdiscard\b|\bhdparm\b[^\n]*--security-erase|\bcat\s+/dev/(?:zero|u?random)\s*>|\bcryptsetup\s+(?:luksFormat|erase)\b|\bsgdisk\b[^\n]*-Z"),
+        ),
+        (
+            "shell.persistence",
+            "Gives somebody a lasting way in.",
+            (r">>?\s*[\"']?(?:~|\$HOME|/root|/home/[^/\s]+)?/?\.ssh/authorized_keys|\btee\b[^\n]*authorized_keys|>>?\s*/etc/(?:sudoers|passwd|shadow|cron|rc\.local|ld\.so\.preload|profile|hosts)|\btee\b[^\n]*/etc/(?:sudoers|passwd|shadow|cron|ld\.so)|NOPASSWD:\s*ALL|"
+            r"\|\s*crontab\s+-|\bcrontab\b[^\n]*(?:curl|wget|nc |bash|http)|\(\s*crontab\s+-l|>>?\s*[\"']?(?:~|\$HOME)/\.(?:bashrc|zshrc|profile|bash_profile|zshenv)\b|\buseradd\b[^\n]*(?:-o\s+-u\s*0|-u\s*0|-G\s*(?:sudo|wheel|root))|"
+            r"\busermod\b[^\n]*(?:sudo|wheel|root)|\bchmod\s+(?:[ugoa]*\+s|[2467][0-7]{3})\s+\S*(?:bash|sh|/bin/|python|find|vim)|\bsetcap\s+cap_setuid|LD_PRELOAD=|\bgit\s+config\b[^\n]*(?:core\.hooksPath|core\.sshCommand|core\.fsmonitor|alias\.[a-z]+\s+[\"']?!)|"
+            r"\bsystemctl\s+enable\b[^\n]*/tmp|\breg\s+add\b[^\n]*\\Run|\bschtasks\b[^\n]*/create|\bat\s+now\b[^\n]*(?:curl|bash|sh)|\bnet\s+localgroup\s+administrators\b|\.git/hooks/[a-z-]+[^\n]*(?:curl|wget|nc )|\becho\b[^\n]*:0:0:[^\n]*>>"),
+        ),
+        (
+            "shell.guards",
+            "Switches the machine's own guards or traces off.",
+            (r"\bsetenforce\s+0|\biptables\s+(?:-t\s+\w+\s+)?-F|\bufw\s+(?:--force\s+)?(?:disable|reset)|\bnft\s+flush\s+ruleset|\bsystemctl\s+(?:stop|disable|mask)\b[^\n]*(?:auditd|apparmor|firewalld|ufw|rsyslog|fail2ban|falco|selinux|crowdstrike|osquery|iptables|clamav)|"
+            r"\bservice\s+(?:auditd|iptables|rsyslog|apparmor)\s+stop|\bhistory\s+-[cw]|unset\s+HISTFILE|HISTFILE=/dev/null|HISTSIZE=0|\bauditctl\s+-[eD]|>\s*/var/log/|\b(?:rm|shred|truncate)\b[^\n]*(?:/var/log|\.bash_history|auth\.log|wtmp)|Set-MpPreference|"
+            r"Set-ExecutionPolicy\s+(?:Bypass|Unrestricted)|-ExecutionPolicy\s+Bypass|\bbcdedit\b|vssadmin\s+delete|wevtutil\s+cl|\bNODE_TLS_REJECT_UNAUTHORIZED=0|\bchattr\s+-i\b[^\n]*/etc|\bpasswd\s+-d\b|\bkill\s+-9\s+-1\b|\bln\s+-sf?\s+/dev/null\b[^\n]*(?:history|log)"),
+        ),
+        (
+            "shell.open",
+            "Opens everything to everybody.",
+            (r"\bchmod\s+(?:-[a-zA-Z]*R[a-zA-Z]*\s+|--recursive\s+)?(?:0?777|a\+rwx|ugo\+rwx|[ao]\+w)\s+(?:/(?:\s|$|etc|usr|var|root|home|bin)|~)|\bchown\s+-[a-zA-Z]*R[a-zA-Z]*\s+\S+\s+/(?:\s|$|etc|usr|var|bin)|\bdocker\s+run\b[^\n]*(?:--privileged[^\n]*-v\s*/:|-v\s*/:/|--pid=host|--mount[^\n]*source=/,)|"
+            r"docker\.sock[^\n]*\bchroot\b|\bnsenter\b[^\n]*-t\s*1\b|\bkubectl\s+create\s+clusterrolebinding\b[^\n]*cluster-admin|\baws\s+iam\s+(?:attach-user-policy|put-user-policy|create-access-key)\b[^\n]*|\baws\s+s3api\s+put-bucket-acl\b[^\n]*public|\bgcloud\b[^\n]*add-iam-policy-binding\b[^\n]*(?:allUsers|roles/owner)"),
+        ),
+        (
+            "shell.encoded",
+            "Runs a command that it hides.",
+            (r"(?i)\bpowershell(?:\.exe)?\b[^\n]*\s-(?:e|en|enc|enco|encodedcommand|ec)\s+[A-Za-z0-9+/=]{8,}|\beval\s+[\"']?\$\((?:[^\n)]*\b(?:curl|wget|base64|xxd|printf|echo)\b)|\bpython[23]?\s+-c\s+[^\n]*(?:exec|eval|__import__|b64decode|urlopen|requests\.get)|\bperl\s+-e\s+[^\n]*(?:exec|system|unpack|socket)|"
+            r"\bruby\s+-(?:e|rsocket)\s*[^\n]*(?:exec|system|socket|eval)|\bphp\s+-r\s+[^\n]*(?:exec|system|shell_exec|eval|passthru)|\bnode\s+-e\s+[^\n]*(?:child_process|eval|https?\.get)|\bawk\b[^\n]*BEGIN\s*\{[^\n]*(?:system|/inet)|\bfind\s+/\s[^\n]*-exec\s+(?:rm|sh|bash)|\b(?:mshta|regsvr32|rundll32|certutil|bitsadmin|msiexec)\b[^\n]*(?:https?:|javascript:)|"
+            r"\biex\b[^\n]*(?:downloadstring|iwr|irm|new-object|invoke-)|(?:downloadstring|iwr|irm|invoke-webrequest)\b[^\n]*\|\s*iex\b|\bxargs\b[^\n]*\brm\s+-rf\s+/"),
+        ),
+        (
+            "shell.delete",
+            "Deletes everything below a root.",
+            r"\bfind\s+(?:/|~|\$HOME|\.)\s[^\n]*-delete\b|\brsync\b[^\n]*--delete[^\n]*/dev/null|\bmv\s+(?:/|~|\$HOME|\*)\S*\s+/dev/null|\brd\s+/s\s+/q|\bdel\s+/[fsq]\s|Remove-Item\b[^\n]*-Recurse[^\n]*(?:C:\\|/|~|\$HOME|\$env)|shutil\.rmtree\(\s*[\"'](?:/|~)[\"']|\brimraf\s+/|\bgit\s+push\b[^\n]*(?:--mirror|--delete\s+(?:origin\s+)?(?:main|master)|\s:(?:main|master)\b)|\bgit\s+(?:filter-branch|update-ref\s+-d)\b[^\n]*(?:--all|HEAD)|\bdocker\s+system\s+prune\b[^\n]*--volumes[^\n]*-f|\bkubectl\s+delete\s+(?:ns|namespace|all|pv|pvc|nodes?)\b[^\n]*--all|\bterraform\s+destroy\b[^\n]*-auto-approve|\baws\s+s3\s+(?:rb|rm)\b[^\n]*(?:--force|--recursive)|\bDROP\s+DATABASE\s+(?:IF\s+EXISTS\s+)?(?:prod|production|main|postgres|mysql)|\bredis-cli\b[^\n]*flushall|\bcrontab\s+-r\b",
+        ),
+        (
+            "shell.foreign_package",
+            "Installs a package from an address outside.",
+            r"\b(?:pip3?|uv pip|npm|pnpm|yarn|gem|go|cargo|pipx)\s+(?:install|i|add|get)\b[^\n]*(?:--(?:extra-)?index-url[= ]|--registry[= ]|--source[= ]|-i\s+|git\+)?https?://\S*(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|bad|evil|attack|malic)",
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    name: str
+    words: tuple[str, ...]
+    piped: bool
+    start: int
+    end: int
+
+
+def shell_shapes(text: str) -> Iterator[Hit]:
+    """Every dangerous command of the text."""
+    for rule, detail, pattern in _SHAPES:
+        match = pattern.search(text)
+        if match:
+            yield Hit(rule, *match.span(), detail)
+    commands = _commands(text)
+    for command in commands:
+        if command.name == "rm" and _deletes_root(command.words):
+            yield Hit("shell.delete", command.start, command.end, "Deletes everything below a root.")
+    yield from _pipelines(text, commands)
+    yield from _uploads(text, commands)
+
+
+def _commands(text: str) -> list[_Command]:
+    found: list[_Command] = []
+    at = 0
+    piped = False
+    for match in [*_SEGMENT.finditer(text), None]:
+        end = match.start() if match else len(text)
+        words = tuple(word.strip("\"'(){},.") or word for word in text[at:end].split())
+        found.append(_Command(_name(words), words, piped, at, end))
+        if match:
+            at = match.end()
+            piped = match.group() == "|"
+    return found
+
+
+def _name(words: tuple[str, ...]) -> str:
+    """The program: the first word that may be one, after `sudo`, variables and words of prose."""
+    for word in words:
+        bare = word.rsplit("/", 1)[-1].lower()
+        if bare in {"sudo", "exec", "nohup", "env", "time", "command", "doas"} and len(words) > 1:
+            continue
+        if bare in _KNOWN:
+            return bare
+    return words[0].lower() if words else ""
+
+
+_KNOWN = (
+    frozenset({"rm"})
+    | _FETCHERS
+    | _SENDERS
+    | (_SHELLS - {"sudo", "."})
+    | _DECODERS
+    | {"cat", "tar", "printenv", "dd", "pg_dump", "mysqldump"}
+)
+
+
+def _deletes_root(words: tuple[str, ...]) -> bool:
+    after = (
+        words[[w.rsplit("/", 1)[-1] for w in words].index("rm") + 1 :]
+        if "rm" in [w.rsplit("/", 1)[-1] for w in words]
+        else ()
+    )
+    flags = "".join(word.lstrip("-") for word in after if word.startswith("-"))
+    recursive = "r" in flags.lower()
+    targets: list[str] = []
+    for word in after:
+        if word.startswith("-"):
+            if word == "--no-preserve-root":
+                targets.append(word)
+            continue
+        targets.append(word)
+        if not re.match(r"[/~.$*\"'A-Za-z0-9_-]", word) or len(targets) > 6:
+            break
+    forced = "f" in flags or "recursive" in flags
+    return recursive and forced and any(_ROOTS.fullmatch(target) for target in targets[:4])
+
+
+def _pipelines(text: str, commands: list[_Command]) -> Iterator[Hit]:
+    for before, after in itertools.pairwise(commands):
+        runs = _runs_input(after)
+        opened = text[max(0, after.start - 2) : after.start]
+        if after.piped and runs and before.name in _FETCHERS and not _is_trusted(before.words):
+            yield Hit("shell.remote_code", before.start, after.end, "Runs what it fetches from an address.")
+        elif (
+            after.piped
+            and runs
+            and (before.name in _DECODERS or set(before.words) & {"base64", "xxd", "rev"})
+        ):
+            yield Hit("shell.encoded", before.start, after.end, "Runs a command that it hides.")
+        elif (
+            opened in {"<(", "$("}
+            and after.name in _FETCHERS
+            and _runs(before.words)
+            and not _is_trusted(after.words)
+        ):
+            yield Hit("shell.remote_code", before.start, after.end, "Runs what it fetches from an address.")
+    joined = [
+        c
+        for c in commands
+        if c.name in _FETCHERS and contains_outside(" ".join(c.words)) and not _is_trusted(c.words)
+    ]
+    for command in joined:
+        saved = _saved_as(command.words)
+        if saved and any(_executes(other, saved) for other in commands if other.start > command.start):
+            yield Hit("shell.remote_code", command.start, len(text), "Runs what it fetches from an address.")
+
+
+def _runs_input(command: _Command) -> bool:
+    if not command.words:
+        return False
+    names = [word.rsplit("/", 1)[-1].lower() for word in command.words[:3]]
+    first = names[1] if names[0] in {"sudo", "env", "nohup", "doas"} and len(names) > 1 else names[0]
+    return first in _SHELLS - {"sudo", "xargs"} or (first == "xargs" and any(n in _SHELLS for n in names[1:]))
+
+
+def _runs(words: tuple[str, ...]) -> bool:
+    return any(
+        word.rsplit("/", 1)[-1].lower()
+        in {"bash", "sh", "zsh", "source", ".", "eval", "python", "python3", "-c"}
+        for word in words[-3:]
+    )
+
+
+def _is_trusted(words: tuple[str, ...]) -> bool:
+    named = hosts(" ".join(words))
+    return bool(named) and all(
+        is_own(host) or (host in _KNOWN_INSTALLERS and "https://" in " ".join(words)) for host in named
+    )
+
+
+def _saved_as(words: tuple[str, ...]) -> str:
+    for flag, name in itertools.pairwise(words):
+        if flag in {"-o", "-O", ">", "--output", "-OutFile", "-outf"}:
+            return name.rsplit("/", 1)[-1]
+    for word in words:
+        if "://" in word:
+            return word.rstrip("/").rsplit("/", 1)[-1]
+    return ""
+
+
+def _executes(command: _Command, name: str) -> bool:
+    last = [word.rsplit("/", 1)[-1] for word in command.words]
+    return name in last and (
+        bool(set(last) & {"sh", "bash", "chmod", "python", "python3", "source"})
+        or any(w.startswith(("./", "/tmp/")) for w in command.words)
+    )
+
+
+def _uploads(text: str, commands: list[_Command]) -> Iterator[Hit]:
+    for before, after in itertools.pairwise(commands):
+        if (
+            after.piped
+            and after.name in _SENDERS
+            and _SENSITIVE.search(" ".join(before.words))
+            and _leaves(after)
+        ):
+            yield Hit(
+                "shell.upload", before.start, after.end, "Sends files or variables of the machine away."
+            )
+    for command in commands:
+        line = " ".join(command.words)
+        if command.name in {"curl", "wget", "http", "https", "xh"} and re.search(
+            r"(?:^|\s)(?:-d|--data(?:-binary|-raw|-urlencode)?|-F|--form|-T|--upload-file|--post-file(?:=\S+)?|--body-file)\b|@",
+            line,
+        ):
+            if contains_outside(line) and (_SENSITIVE.search(line) or "$(" in text):
+                yield Hit(
+                    "shell.upload",
+                    command.start,
+                    command.end,
+                    "Sends files or variables of the machine away.",
+                )
+        elif (
+            command.name in {"scp", "rsync", "sftp", "nc", "ncat", "aws", "rclone"}
+            and _SENSITIVE.search(line)
+            and _leaves(command)
+        ):
+            yield Hit(
+                "shell.upload", command.start, command.end, "Sends files or variables of the machine away."
+            )
+
+
+def _leaves(command: _Command) -> bool:
+    line = " ".join(command.words)
+    if contains_outside(line):
+        return True
+    for word in command.words[1:]:
+        host = word.rsplit("@", 1)[-1].split(":", 1)[0]
+        if (
+            "." in host
+            and not is_own(host)
+            and not word.startswith(("-", "/", "~", "."))
+            and re.fullmatch(r"[\w.-]{4,200}", host)
+            and ("@" in word or ":" in word or command.name in {"nc", "ncat", "netcat", "telnet"})
+        ):
+            return True
+    return False
