@@ -19,6 +19,7 @@ from tikitaka.routing.vectors import cosine_bp
 from tikitaka.routing.words import sentence_spans, tokens
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_SENTENCE_BREAK = re.compile(r"[.!?:;。！？]")
 _NUMBER_NAMES = """
 zero one two three four five six seven eight nine ten twelve half twice
 """
@@ -84,8 +85,7 @@ def restates(text: str, injected: Sequence[str], vectors: Mapping[str, Vector], 
 
     `vectors` may lack texts; then only the wording is compared.
     """
-    folded = _folded(text)
-    if folded and any(folded in _folded(source) for source in injected):
+    if any(_stands_in(_folded(text), _folded(source)) for source in injected):
         return True
     return any(
         (cosine_bp(vectors.get(text), vectors.get(sentence)) or 0) >= policy.duplicate_bp
@@ -102,6 +102,19 @@ def says_the_same(left: str, right: str) -> bool:
     if _CHANGES.intersection(left_words) or _CHANGES.intersection(right_words):
         return False
     return bool(_NEGATIONS.intersection(left_words)) == bool(_NEGATIONS.intersection(right_words))
+
+
+def _stands_in(sentence: str, source: str) -> bool:
+    """Whole words of the source, and not the rest of a sentence that denies what comes before it."""
+    start = source.find(sentence) if sentence else -1
+    while start >= 0:
+        before, after = source[:start], source[start + len(sentence) :]
+        whole = not (before[-1:].isalnum() or (sentence[-1].isalnum() and after[:1].isalnum()))
+        denied = _NEGATIONS.intersection(tokens(_SENTENCE_BREAK.split(before)[-1]))
+        if whole and not denied:
+            return True
+        start = source.find(sentence, start + 1)
+    return False
 
 
 def _numbers(text: str, words: Sequence[str]) -> list[str]:
