@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from tikitaka.ports import Vector
 from tikitaka.routing.vectors import Array
 from tikitaka.segments.signals import (
     FEATURES,
-    SignalReading,
+    TopicModel,
     fitted,
     may_close,
     read,
@@ -28,7 +28,7 @@ from tikitaka.segments.signals import (
 COEFFICIENTS_PATH = "tikitaka/segments/coefficients.json"
 
 Row = dict[str, Any]
-Signal = Callable[[Sequence[str], str], SignalReading]
+Closes = Callable[[Sequence[str], str], bool]
 
 _PENALTY = 2.0
 _GRID_BP = range(1_600, 8_001, 200)
@@ -51,7 +51,7 @@ def decide(cases: SegmentCases, vectors: Mapping[str, Vector], policy: Policy = 
 
     Caps and idle time play no part: they say nothing of topics.
     """
-    return _rows(cases, partial(read, vectors=vectors, policy=policy))
+    return _rows(cases, lambda segment, prompt: read(segment, prompt, vectors=vectors, policy=policy).closes)
 
 
 def metrics(cases: SegmentCases, rows: Sequence[Row]) -> dict[str, float]:
@@ -88,8 +88,8 @@ def fit(cases: SegmentCases, vectors: Mapping[str, Vector], *, model_digest: str
     document = _document(both, cases.digest, vectors, model_digest)
     transfer = _document(own, own.digest, vectors, model_digest)
     document["metrics"] = {
-        "transferred": metrics(cases, _fitted_rows(cases, vectors, transfer)),
-        "in_sample": metrics(cases, _fitted_rows(cases, vectors, document)),
+        "transferred": metrics(cases, _fitted_rows(cases, vectors, topic_model_of(transfer))),
+        "in_sample": metrics(cases, _fitted_rows(cases, vectors, topic_model_of(document))),
         "jsd": metrics(cases, decide(cases, vectors, Policy(segment_signal="jsd"))),
         "drift": metrics(cases, decide(cases, vectors, Policy(segment_signal="drift"))),
     }
@@ -110,8 +110,16 @@ def _document(
         "bias": rounded(found.bias),
     }
 
+    open_model = topic_model_of({**document, "threshold_bp": 0})
+
+    @cache
+    def value(segment: tuple[str, ...], prompt: str) -> int:
+        reading = fitted(segment, prompt, vectors=vectors, topic=open_model)
+        return reading.value_bp if reading.closes else -1
+
     def f1(threshold_bp: int) -> float:
-        return metrics(cases, _fitted_rows(cases, vectors, {**document, "threshold_bp": threshold_bp}))["f1"]
+        rows = _rows(cases, lambda segment, prompt: value(tuple(segment), prompt) >= threshold_bp)
+        return metrics(cases, rows)["f1"]
 
     return {**document, "threshold_bp": smoothed_best(_GRID_BP, f1)}
 
@@ -130,21 +138,19 @@ def _steps(item: PromptSequence, vectors: Mapping[str, Vector]) -> Iterator[tupl
         segment = [prompt] if position in item.shifts else [*segment, prompt]
 
 
-def _fitted_rows(
-    cases: SegmentCases, vectors: Mapping[str, Vector], document: Mapping[str, Any]
-) -> list[Row]:
-    return _rows(cases, partial(fitted, vectors=vectors, topic=topic_model_of(document)))
+def _fitted_rows(cases: SegmentCases, vectors: Mapping[str, Vector], topic: TopicModel) -> list[Row]:
+    return _rows(cases, lambda segment, prompt: fitted(segment, prompt, vectors=vectors, topic=topic).closes)
 
 
-def _rows(cases: SegmentCases, signal: Signal) -> list[Row]:
-    return [{"id": item.id, "shifts": _shifts(item.prompts, signal)} for item in cases.sequences]
+def _rows(cases: SegmentCases, closes: Closes) -> list[Row]:
+    return [{"id": item.id, "shifts": _shifts(item.prompts, closes)} for item in cases.sequences]
 
 
-def _shifts(prompts: Sequence[str], signal: Signal) -> list[int]:
+def _shifts(prompts: Sequence[str], closes: Closes) -> list[int]:
     segment: list[str] = []
     shifts: list[int] = []
     for position, prompt in enumerate(prompts):
-        if segment and signal(segment, prompt).closes:
+        if segment and closes(segment, prompt):
             shifts.append(position)
             segment = []
         segment.append(prompt)

@@ -1,4 +1,4 @@
-"""Audience words: `only X may know` denies the others, `do not tell Y` denies Y, ordinary rules deny nobody."""
+"""Audience words: `only X may know` denies the others, `do not tell Y` denies Y, ordinary rules nobody."""
 
 import pytest
 from hypothesis import given
@@ -109,11 +109,10 @@ def test_any_text_is_read_and_spans_stand_in_it(text):
     assert found.has_audience_words or not found.excluded
 
 
-@given(
-    st.lists(
-        st.sampled_from("only the backend docs may know not tell for and this it . , from keep to".split())
-    )
-)
+WORDS = "only the backend docs may know not tell for and this it . , from keep to"
+
+
+@given(st.lists(st.sampled_from(WORDS.split())))
 def test_adding_a_stranger_to_the_team_frees_nobody(words):
     stranger = AgentProfile(key="x", name="Zoologist", description="", instructions="")
     text = " ".join(words)

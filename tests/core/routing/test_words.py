@@ -1,5 +1,7 @@
 """Words, stems and sentences."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,4 +58,4 @@ def test_sentences_cover_everything_visible_once_and_in_order(text):
 
     assert "".join("".join(text[a:b].split()) for a, b in spans) == "".join(text.split())
     assert all(a < b for a, b in spans)
-    assert all(left[1] <= right[0] for left, right in zip(spans, spans[1:], strict=False))
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
