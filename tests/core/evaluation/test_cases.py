@@ -58,7 +58,7 @@ def test_shifts_and_durable_are_positions_from_zero():
 @pytest.mark.parametrize("broken", ["{", "[]", "{}", '{"id": "x"}', "7"])
 def test_a_broken_line_is_named(read, broken):
     with pytest.raises(Invalid, match="line 3"):
-        read(["", "", broken])
+        read(["", " \n", broken])
 
 
 def test_a_note_of_an_unknown_team_is_named():

@@ -78,7 +78,7 @@ def test_routing_figures_by_hand():
     )
     rows = [
         {"id": "1", "granted": ["a", "c"], "fallback": None, "scores": {"a": 9, "b": 1, "c": 8}},
-        {"id": "2", "granted": ["b"], "fallback": None, "scores": {"a": 2, "b": 7, "c": 2}},
+        {"id": "2", "granted": ["a"], "fallback": None, "scores": {"a": 2, "b": 7, "c": 2}},
         {"id": "3", "granted": [], "fallback": "c", "scores": {"a": 1, "b": 1, "c": 3}},
     ]
 
@@ -86,7 +86,7 @@ def test_routing_figures_by_hand():
         "precision": 0.3333,
         "recall": 0.3333,
         "f1": 0.3333,
-        "leak": 0.5,
+        "leak": 1.0,
         "none_granted": 1.0,
         "fallback": 0.3333,
         "exact": 0.0,

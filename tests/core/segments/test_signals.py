@@ -38,7 +38,7 @@ ALWAYS = TopicModel(model=LogisticModel(weights=dict.fromkeys(FEATURES, 0.0), bi
 
 def test_drift_is_the_distance_to_the_mean_of_the_last_three():
     prompts = ("far away topic words", *OLD, "Third kitchen prompt here")
-    found = drift(prompts, NEW, vectors=vectors(60, 180, 0, 0, 0, prompts=prompts), threshold_bp=5_000)
+    found = drift(prompts, NEW, vectors=vectors(60, 90, 0, 0, 0, prompts=prompts), threshold_bp=5_000)
 
     assert (found.name, found.value_bp, found.threshold_bp, found.closes) == ("drift", 5_000, 5_000, True)
 
@@ -77,6 +77,7 @@ def test_the_fitted_signal_closes_on_a_far_prompt_and_not_on_a_near_one():
         "Now do the same for the other one",
         "thanks, continue",
         "Two words",
+        "continue with the database migration tests",
         "继续",
         "weiter",
         "",
