@@ -99,6 +99,8 @@ def from_environment(environ: Mapping[str, str], *, prefix: str = "TIKITAKA_POLI
         item = by_variable.get(variable)
         if item is None:
             raise Invalid(**{variable: "is not a policy value"})
+        if item.name == "auto_grant":
+            raise Invalid(**{variable: "automatic grants need a promoted calibration, not a variable"})
         changes[item.name] = _parse(variable, text, item)
     policy = dataclasses.replace(DEFAULT, **changes)
     if policy.lease_renew_s * 2 > policy.lease_s:

@@ -41,6 +41,14 @@ class LandingStatus(models.TextChoices):
     DRIFTED = "drifted"
 
 
+class FileKind(models.TextChoices):
+    """Whose file it is: rendered whole by us, a skill that we created, or a skill that a person wrote."""
+
+    INSTRUCTIONS = "instructions"
+    OWN_SKILL = "own_skill"
+    FOREIGN_SKILL = "foreign_skill"
+
+
 class Segment(models.Model):
     """A thread of work: the tasks whose `segment_id` names it. At most one is open in a team."""
 
@@ -89,6 +97,7 @@ class Flush(models.Model):
         verbose_name_plural = "flushes"
         constraints = [
             models.UniqueConstraint(fields=["segment", "ordinal"], name="memory_flush_numbered_once"),
+            models.UniqueConstraint(fields=["segment"], condition=Q(final=True), name="memory_one_final_flush"),
             models.CheckConstraint(condition=Q(status__in=FlushStatus.values), name="memory_flush_status"),
         ]
 
@@ -130,6 +139,9 @@ class Note(models.Model):
     calibration = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField()
     activated_at = models.DateTimeField(null=True)
+    landing_claim = models.PositiveIntegerField(default=0, help_text="fencing number of whoever lands it")
+    landing_until = models.DateTimeField(null=True, help_text="until when nobody else lands it")
+    landing_fault = models.CharField(max_length=64, blank=True)
     expires_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -219,10 +231,12 @@ class Landing(models.Model):
     note = models.ForeignKey(Note, on_delete=models.PROTECT, related_name="landings")
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="landings")
     file = models.CharField(max_length=255, help_text="path inside the workspace")
+    kind = models.CharField(max_length=16, choices=FileKind.choices)
     block_digest = models.CharField(max_length=64)
     status = models.CharField(max_length=12, choices=LandingStatus.choices, default=LandingStatus.INTENDED)
     fault = models.CharField(max_length=64, blank=True)
     intended_at = models.DateTimeField()
+    remove_requested_at = models.DateTimeField(null=True)
     landed_at = models.DateTimeField(null=True)
     removed_at = models.DateTimeField(null=True)
     confirmed_at = models.DateTimeField(null=True)
@@ -237,6 +251,24 @@ class Landing(models.Model):
             models.CheckConstraint(condition=Q(status__in=LandingStatus.values), name="memory_landing_status"),
         ]
         indexes = [models.Index(fields=["agent", "status"], name="memory_landing_by_agent")]
+
+    def __str__(self) -> str:
+        return self.file
+
+
+class GovernedFile(models.Model):
+    """A file that we write in a workspace, with the digest of what we last wrote (empty in a person's skill)."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="governed_files")
+    file = models.CharField(max_length=255)
+    kind = models.CharField(max_length=16, choices=FileKind.choices)
+    digest = models.CharField(max_length=64, blank=True)
+    written_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "file"], name="memory_one_row_per_file")]
 
     def __str__(self) -> str:
         return self.file

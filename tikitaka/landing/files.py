@@ -94,11 +94,16 @@ def render_instructions(*, name: str, instructions: str, notes: Sequence[LandedN
     parts = []
     if notes:
         parts.append("# Governed notes\n")
-        parts += [render_block(note.id, f"**{_heading(note)}**\n\n{block_body(note)}") for note in notes]
+        parts += [render_block(note.id, instructions_body(note)) for note in notes]
     parts.append(f"# {one_line(name)}\n")
     if instructions.strip():
         parts.append(instructions.rstrip("\n") + "\n")
     return "\n".join(parts)
+
+
+def instructions_body(note: LandedNote) -> str:
+    """The same in the instructions file, where no front matter says when it matters."""
+    return f"**{_heading(note)}**\n\n{block_body(note)}"
 
 
 def _heading(note: LandedNote) -> str:

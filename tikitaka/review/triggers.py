@@ -21,6 +21,7 @@ class ReviewReason(StrEnum):
     WITHOUT_MODEL = "without_model"
     WRITTEN_BY_PERSON = "written_by_person"
     EDITED = "edited"
+    LANDING_FAILED = "landing_failed"
     REVIEW_ALL = "review_all"
     NO_PROMOTED_RECOGNIZER = "no_promoted_recognizer"
     NOBODY = "nobody"
@@ -37,6 +38,7 @@ EXPLANATIONS = {
     ReviewReason.WITHOUT_MODEL: "The sentence was picked by a classifier, without a language model.",
     ReviewReason.WRITTEN_BY_PERSON: "A person wrote it; somebody else approves it.",
     ReviewReason.EDITED: "It was edited after it was proposed.",
+    ReviewReason.LANDING_FAILED: "It was approved, but a file refused it; nothing was written.",
     ReviewReason.REVIEW_ALL: "Everything is reviewed in this installation.",
     ReviewReason.NO_PROMOTED_RECOGNIZER: "No calibration measured on human labels has been promoted.",
     ReviewReason.NOBODY: "No agent would receive it as things stand.",
@@ -57,6 +59,7 @@ class NoteFacts:
     without_model: bool = False
     written_by_person: bool = False
     edited: bool = False
+    landing_failed: bool = False
     recipients: int = 1
 
 
@@ -73,6 +76,7 @@ def review_reasons(facts: NoteFacts, *, policy: Policy) -> tuple[ReviewReason, .
         ReviewReason.WITHOUT_MODEL: facts.without_model,
         ReviewReason.WRITTEN_BY_PERSON: facts.written_by_person,
         ReviewReason.EDITED: facts.edited,
+        ReviewReason.LANDING_FAILED: facts.landing_failed,
         ReviewReason.REVIEW_ALL: policy.review_all,
         ReviewReason.NO_PROMOTED_RECOGNIZER: not policy.auto_grant,
         ReviewReason.NOBODY: facts.recipients == 0,

@@ -1,0 +1,165 @@
+"""Reading the memory: segments, what is due, notes and what an agent holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from apps.accounts.selectors import containers_with
+from apps.memory.models import (
+    Flush,
+    FlushStatus,
+    Landing,
+    LandingStatus,
+    Note,
+    ReviewItem,
+    Segment,
+    SegmentStatus,
+)
+from apps.tasks.models import Message, PlanNode, Task
+from apps.tasks.selectors import TERMINAL
+from apps.teams.models import Team
+from tikitaka.authz import Permission, Principal
+from tikitaka.errors import NotFound
+from tikitaka.review.states import NoteStatus
+
+LIVE_LANDINGS = (LandingStatus.INTENDED, LandingStatus.LANDED, LandingStatus.DRIFTED)
+
+
+def access_note(actor: Principal, note: UUID, permission: Permission) -> Note:
+    """The note of a team on which the permission is held; absent and forbidden give the same NotFound."""
+    teams = containers_with(actor, permission, Team)
+    found = Note.objects.select_related("team__organization").filter(pk=note, team__in=teams).first()
+    if found is None:
+        raise NotFound("no such note")
+    return found
+
+
+def open_segment(team: UUID) -> Segment | None:
+    """The one open segment of the team, if any."""
+    return Segment.objects.filter(team_id=team, status=SegmentStatus.OPEN).first()
+
+
+def segment_tasks(segment: UUID | None) -> list[UUID]:
+    """The tasks that a segment owns, in the order of the team's log."""
+    if segment is None:
+        return []
+    return list(Task.objects.filter(segment_id=segment).order_by("first_seq").values_list("pk", flat=True))
+
+
+def last_activity(segment: Segment) -> datetime:
+    """When something was last said in a segment."""
+    tasks = Task.objects.filter(segment_id=segment.pk)
+    newest = Message.objects.filter(task__in=tasks).order_by("-seq").values_list("at", flat=True).first()
+    return max(newest, segment.opened_at) if newest else segment.opened_at
+
+
+def unassigned_task(team: UUID) -> Task | None:
+    """The oldest task that no segment owns yet."""
+    return Task.objects.filter(team_id=team, segment_id__isnull=True).order_by("first_seq").first()
+
+
+def teams_with_unassigned_tasks() -> list[UUID]:
+    """Where assignment has work."""
+    return list(Task.objects.filter(segment_id__isnull=True).values_list("team_id", flat=True).distinct())
+
+
+def segments_to_flush() -> QuerySet[Segment]:
+    """Closed segments whose tasks are all terminal and that have no final flush yet, whatever died."""
+    running = Task.objects.filter(segment_id=OuterRef("pk")).exclude(status__in=TERMINAL)
+    final = Flush.objects.filter(segment_id=OuterRef("pk"), final=True)
+    return Segment.objects.filter(~Exists(running), ~Exists(final), status=SegmentStatus.CLOSED)
+
+
+def due_flushes(now: datetime, attempts_max: int) -> list[UUID]:
+    """Flushes that somebody should work on now: waiting, to be tried again, or left behind by whoever died."""
+    rows = Flush.objects.filter(
+        Q(status__in=[FlushStatus.WAITING, FlushStatus.TIMED_OUT, FlushStatus.FAILED])
+        | Q(status=FlushStatus.RUNNING, claimed_until__lt=now)
+    ).filter(Q(final=False) | Q(segment__status=SegmentStatus.CLOSED))
+    return [
+        pk
+        for pk, attempts, status in rows.values_list("pk", "attempts", "status")
+        if status in (FlushStatus.WAITING, FlushStatus.RUNNING) or len(attempts) < attempts_max
+    ]
+
+
+def finished_nodes(tasks: Collection[UUID]) -> list[UUID]:
+    """The completed nodes of some tasks, in order of their end."""
+    rows = PlanNode.objects.filter(task__in=tasks, status="completed").order_by("finished_at", "task", "index")
+    return list(rows.values_list("pk", flat=True))
+
+
+def covered_nodes(segment: UUID) -> set[str]:
+    """The nodes that an accepted flush of the segment has covered."""
+    rows = Flush.objects.filter(segment_id=segment, status=FlushStatus.DONE).values_list("nodes", flat=True)
+    return {node for nodes in rows for node in nodes}
+
+
+def participants(segment: Segment, everybody: Collection[UUID]) -> set[UUID]:
+    """Who may receive notes of a segment: the agents that took part in it; everybody where work was brought in."""
+    tasks = Task.objects.filter(segment_id=segment.pk)
+    if tasks.filter(source_id__isnull=False).exists():
+        return set(everybody)
+    return set(PlanNode.objects.filter(task__in=tasks, attempts__gt=0).values_list("agent_id", flat=True))
+
+
+def notes_to_land(now: datetime) -> list[UUID]:
+    """Approved notes that nobody lands at the moment, in teams that are not paused."""
+    rows = Note.objects.filter(
+        Q(landing_until__isnull=True) | Q(landing_until__lt=now),
+        status=NoteStatus.APPROVED,
+        team__paused_at__isnull=True,
+        team__archived_at__isnull=True,
+        organization__paused_at__isnull=True,
+    )
+    return list(rows.order_by("created_at").values_list("pk", flat=True))
+
+
+def landings_to_remove() -> list[UUID]:
+    """Landings whose block must go, whatever stopped it before."""
+    rows = Landing.objects.filter(status__in=LIVE_LANDINGS, remove_requested_at__isnull=False)
+    return list(rows.order_by("remove_requested_at").values_list("pk", flat=True))
+
+
+def expired_notes(now: datetime) -> list[UUID]:
+    """Active or approved notes whose time is over."""
+    rows = Note.objects.filter(status__in=[NoteStatus.ACTIVE, NoteStatus.APPROVED], expires_at__lte=now)
+    return list(rows.values_list("pk", flat=True))
+
+
+def held_landings(agent: UUID) -> QuerySet[Landing]:
+    """What the record says the agent holds: landed, of an active note, not about to be removed."""
+    return (
+        Landing.objects.filter(
+            agent_id=agent,
+            status__in=[LandingStatus.LANDED, LandingStatus.DRIFTED],
+            note__status=NoteStatus.ACTIVE,
+            remove_requested_at__isnull=True,
+        )
+        .select_related("note")
+        .order_by("landed_at", "id")
+    )
+
+
+def file_landings(agent: UUID, file: str) -> QuerySet[Landing]:
+    """The landings that a file consists of by the record, oldest first."""
+    return (
+        Landing.objects.filter(agent_id=agent, file=file, status__in=[LandingStatus.LANDED, LandingStatus.DRIFTED])
+        .select_related("note")
+        .order_by("intended_at", "id")
+    )
+
+
+def open_items(organization: UUID) -> QuerySet[ReviewItem]:
+    """The review queue of an organization: by due time, then id."""
+    rows = ReviewItem.objects.filter(organization_id=organization, closed_at__isnull=True)
+    return rows.select_related("note__team").order_by("due_at", "id")
+
+
+def current_item(note: Note) -> ReviewItem | None:
+    """The open review item of a note."""
+    return ReviewItem.objects.filter(note=note, closed_at__isnull=True, note_version=F("note__version")).first()

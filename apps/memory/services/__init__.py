@@ -1,0 +1,1 @@
+"""What becomes of closed threads of work: segments, flushes, notes, review, landings."""

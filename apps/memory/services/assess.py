@@ -1,0 +1,252 @@
+"""Everything that is decided about a note's text before it is saved: safety, who, where, and whether it is new.
+
+Runs outside any transaction: it may ask the encoder and looks into workspaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from apps.memory.models import Note
+from apps.memory.services.landing.reconcile import own_skills
+from apps.providers.services.vectors import EncoderOff, vectors_for
+from apps.teams.models import Team
+from apps.teams.selectors import active_agents, profile
+from tikitaka.landing.keys import fold_skill_key
+from tikitaka.notes.contract import Severity
+from tikitaka.notes.duplicates import ExistingNote, Verdict, compare
+from tikitaka.policy import Policy
+from tikitaka.ports import Vector
+from tikitaka.review.states import NoteStatus
+from tikitaka.routing import placement, profiles
+from tikitaka.routing.calibration import load_calibration
+from tikitaka.routing.eligibility import Eligibility, audience_exclusions
+from tikitaka.routing.placement import SkillProfile, place
+from tikitaka.routing.profiles import AgentProfile, NoteText
+from tikitaka.routing.reasons import WithholdReason
+from tikitaka.routing.recognition import CandidateScore, recognize
+from tikitaka.safety import screen_fields
+from tikitaka.text import cut, one_line
+from tikitaka.workspace import WorkspaceFault
+
+_REMEMBERED = (
+    NoteStatus.PENDING,
+    NoteStatus.QUARANTINED,
+    NoteStatus.APPROVED,
+    NoteStatus.ACTIVE,
+    NoteStatus.REJECTED,
+)
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedText:
+    """A statement on its way to become a note."""
+
+    content: str
+    description: str
+    rationale: str
+    skill_key: str
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessedRecipient:
+    """One agent's verdict; the field names are the columns of the recipient's row."""
+
+    agent: UUID
+    verdict: str
+    reason: str = ""
+    match_kind: str = ""
+    score_bp: int | None = None
+    threshold_bp: int | None = None
+    placement: str = ""
+    placement_key: str = ""
+    placement_score_bp: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessed:
+    """The text as it may be stored, what safety found, every agent's verdict, and what it may repeat or update."""
+
+    content: str
+    description: str
+    rationale: str
+    skill_key: str
+    severity: Severity
+    redacted: bool
+    quarantined: bool
+    findings: tuple[dict[str, Any], ...]
+    audience_words: bool
+    recipients: tuple[AssessedRecipient, ...]
+    calibration: str
+    duplicate_of: UUID | None
+    possible_update_of: UUID | None
+
+    @property
+    def granted(self) -> frozenset[UUID]:
+        return frozenset(item.agent for item in self.recipients if item.verdict == "granted")
+
+
+def assess(
+    text: ProposedText,
+    *,
+    team: Team,
+    candidates: Collection[UUID],
+    policy: Policy,
+    itself: UUID | None = None,
+) -> Assessed:
+    """Screens, recognizes and places one statement. An error of the recognizer withholds; it never guesses."""
+    screened = screen_fields(
+        {"content": text.content, "description": text.description, "rationale": text.rationale}
+    )
+    key = screen_fields({"skill_key": text.skill_key.replace("-", " ")})["skill_key"]
+    content = screened["content"].text
+    description = cut(one_line(screened["description"].text), policy.note_description_chars)
+    skill_key = text.skill_key if not key.findings else fold_skill_key("", content=content) or ""
+    parts = [("skill_key", key), *screened.items()]
+    agents = [profile(agent) for agent in active_agents(team.pk)]
+    note = NoteText(content=content, description=description)
+    eligibility = audience_exclusions(f"{description}\n{content}", agents)
+    vectors = _vectors([*profiles.texts_to_embed(agents, note), *_old_texts(team, itself)])
+    verdicts, calibration = _recognize(note, agents, {str(c) for c in candidates}, vectors, eligibility)
+    skills = {item.key: _skills(UUID(item.key)) for item in verdicts if item.reason is not WithholdReason.NOT_PARTICIPANT}
+    vectors = vectors | _vectors(
+        [wanted for own in skills.values() for wanted in placement.texts_to_embed(note.whole, own or [])]
+    )
+    repeats = _compare(content, team, vectors, policy=policy, itself=itself)
+    return Assessed(
+        content=content,
+        description=description,
+        rationale=cut(screened["rationale"].text, policy.note_rationale_chars),
+        skill_key=skill_key,
+        severity=text.severity,
+        redacted=any(item.redacted for _, item in parts),
+        quarantined=any(item.quarantined for _, item in parts),
+        findings=tuple({"field": name, **asdict(f)} for name, item in parts for f in item.findings),
+        audience_words=eligibility.has_audience_words,
+        recipients=tuple(
+            _recipient(item, note, skill_key, text.severity, skills.get(item.key), vectors, policy=policy)
+            for item in verdicts
+        ),
+        calibration=calibration,
+        duplicate_of=UUID(repeats.of) if repeats.kind == "duplicate" and repeats.of else None,
+        possible_update_of=UUID(repeats.of) if repeats.kind == "possible_update" and repeats.of else None,
+    )
+
+
+def _recognize(
+    note: NoteText,
+    agents: Sequence[AgentProfile],
+    candidates: Collection[str],
+    vectors: Mapping[str, Vector],
+    eligibility: Eligibility,
+) -> tuple[tuple[CandidateScore, ...], str]:
+    try:
+        calibration = load_calibration()
+        found = recognize(note, agents, candidates, vectors=vectors, calibration=calibration, eligibility=eligibility)
+    except Exception as error:  # noqa: BLE001 whatever breaks here must withhold, not grant
+        log.exception("recognition failed", error=type(error).__name__)
+        return tuple(_withheld(agent.key, agent.key in candidates) for agent in agents), "failed"
+    return found.verdicts, found.calibration_version
+
+
+def _withheld(key: str, candidate: bool) -> CandidateScore:  # noqa: FBT001 internal
+    reason = WithholdReason.RECOGNIZER_ERROR if candidate else WithholdReason.NOT_PARTICIPANT
+    return CandidateScore(
+        key=key, score_bp=None, threshold_bp=None, verdict="withheld", match_kind=None, reason=reason
+    )
+
+
+def _recipient(
+    item: CandidateScore,
+    note: NoteText,
+    skill_key: str,
+    severity: Severity,
+    skills: Sequence[SkillProfile] | None,
+    vectors: Mapping[str, Vector],
+    *,
+    policy: Policy,
+) -> AssessedRecipient:
+    base = AssessedRecipient(
+        agent=UUID(item.key),
+        verdict=item.verdict,
+        reason=item.reason.value if item.reason else "",
+        match_kind=item.match_kind or "",
+        score_bp=item.score_bp,
+        threshold_bp=item.threshold_bp,
+    )
+    if item.reason is WithholdReason.NOT_PARTICIPANT:
+        return base
+    if severity is Severity.SEVERE:
+        return _placed(base, "instructions", "", None)
+    if skills is None:
+        return _placed(base, "", "", None, refusal=WithholdReason.RECOGNIZER_ERROR)
+    found = place(
+        note_text=note.whole,
+        proposed_key=skill_key,
+        own_skills=skills,
+        vectors=vectors,
+        threshold_bp=policy.skill_threshold_bp,
+    )
+    return _placed(base, found.kind, found.skill_key, found.score_bp, refusal=found.reason)
+
+
+def _placed(
+    base: AssessedRecipient, kind: str, key: str, score_bp: int | None, *, refusal: WithholdReason | None = None
+) -> AssessedRecipient:
+    """A place that cannot be had turns a grant into a denial with its reason; another denial keeps its own."""
+    refused = refusal is not None and base.verdict == "granted"
+    return AssessedRecipient(
+        agent=base.agent,
+        verdict="withheld" if refused else base.verdict,
+        reason=refusal.value if refused and refusal else base.reason,
+        match_kind="" if refused else base.match_kind,
+        score_bp=base.score_bp,
+        threshold_bp=base.threshold_bp,
+        placement=kind,
+        placement_key=key,
+        placement_score_bp=score_bp,
+    )
+
+
+def _skills(agent: UUID) -> Sequence[SkillProfile] | None:
+    try:
+        return own_skills(agent=agent)
+    except WorkspaceFault:
+        return None
+
+
+def _vectors(texts: Sequence[str]) -> dict[str, Vector]:
+    """Without an encoder there are no vectors, and then every candidate is withheld as an error of recognition."""
+    try:
+        return dict(vectors_for(texts))
+    except EncoderOff:
+        return {}
+    except Exception as error:  # noqa: BLE001 the same: withheld, and the log says why
+        log.exception("the encoder failed", error=type(error).__name__)
+        return {}
+
+
+def _old_notes(team: Team, itself: UUID | None) -> list[tuple[UUID, str]]:
+    rows = Note.objects.filter(team=team, status__in=[status.value for status in _REMEMBERED])
+    return list(rows.exclude(pk=itself).values_list("pk", "content"))
+
+
+def _old_texts(team: Team, itself: UUID | None) -> list[str]:
+    return [content for _, content in _old_notes(team, itself)]
+
+
+def _compare(
+    content: str, team: Team, vectors: Mapping[str, Vector], *, policy: Policy, itself: UUID | None
+) -> Verdict:
+    vector = vectors.get(content) or _vectors([content]).get(content) or ()
+    existing = [
+        ExistingNote(id=str(pk), text=text, vector=vectors.get(text, ())) for pk, text in _old_notes(team, itself)
+    ]
+    return compare(content, vector, existing, policy=policy)

@@ -1,0 +1,1 @@
+"""Landing: the only place that writes governed files, through the one writer."""

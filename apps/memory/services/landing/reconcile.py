@@ -1,0 +1,153 @@
+"""Disk against record: what an agent really has, what has drifted, which skills lie in its workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from apps.ledger import clock
+from apps.ledger.services import recording
+from apps.memory.models import FileKind, GovernedFile, Landing, LandingStatus
+from apps.memory.selectors import held_landings
+from apps.memory.services.landing.record import is_ours
+from apps.teams.models import Agent
+from apps.teams.selectors import workspace_folder, workspace_of
+from tikitaka.landing.blocks import BlocksRefused, find_blocks
+from tikitaka.landing.drift import block_fault
+from tikitaka.landing.files import INSTRUCTIONS_FILE, OVERRIDE_FILE, read_skill_head
+from tikitaka.ledger.events import LandingDrifted
+from tikitaka.policy import Policy
+from tikitaka.routing.placement import SkillProfile
+from tikitaka.workspace import Workspace, WorkspaceFault, open_workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drifted:
+    """A governed file that is not what the record says."""
+
+    agent: UUID
+    file: str
+    fault: str
+
+
+def available_notes(*, agent: UUID) -> tuple[list[UUID], list[Drifted]]:
+    """The notes whose very block lies in the agent's file now, and what has drifted since it was landed.
+
+    The disk is the state: a note counts as available only if its block is there, whatever the database says.
+    """
+    landings = list(held_landings(agent))
+    if not landings:
+        return [], []
+    faults = _faults(agent, landings)
+    drifted = _mark(landings, faults)
+    available = [landing.note_id for landing in landings if faults[landing.pk] is None]
+    return available, drifted
+
+
+def reconcile_agent(*, agent: UUID, policy: Policy) -> list[Drifted]:
+    """Compares every governed file of the agent with the record: blocks, and the text around them in files of ours."""
+    _, drifted = available_notes(agent=agent)
+    row = Agent.objects.get(pk=agent)
+    seen = {item.file for item in drifted}
+    try:
+        with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
+            workspace.clear_temporaries()
+            for file in GovernedFile.objects.filter(agent_id=agent).exclude(kind=FileKind.FOREIGN_SKILL):
+                fault = _file_fault(workspace, row, file.file, policy=policy)
+                if fault is not None and file.file not in seen:
+                    drifted.append(Drifted(agent=agent, file=file.file, fault=fault))
+            if workspace.has(OVERRIDE_FILE):
+                drifted.append(Drifted(agent=agent, file=OVERRIDE_FILE, fault="override_file"))
+    except WorkspaceFault as fault:
+        drifted.append(Drifted(agent=agent, file="", fault=fault.reason.value))
+    return drifted
+
+
+def own_skills(*, agent: UUID) -> list[SkillProfile]:
+    """The skills in the agent's own workspace, and nobody else's, as placement sees them."""
+    ours = {
+        file.split("/")[-2]
+        for file in GovernedFile.objects.filter(agent_id=agent, kind=FileKind.OWN_SKILL).values_list("file", flat=True)
+    }
+    with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
+        skills = workspace.skills()
+    profiles = []
+    for key, text in skills.items():
+        head = read_skill_head(text or "")
+        blocks = find_blocks(text or "")
+        examples = () if isinstance(blocks, BlocksRefused) else tuple(block.body.split("\n\n")[0] for block in blocks)
+        profiles.append(
+            SkillProfile(
+                key=key,
+                name=head.name if head else key,
+                description=head.description if head else "",
+                examples=examples,
+                ours=key in ours,
+            )
+        )
+    return profiles
+
+
+def _faults(agent: UUID, landings: Sequence[Landing]) -> dict[UUID, str | None]:
+    try:
+        with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
+            texts = {file: _read(workspace, file) for file in {landing.file for landing in landings}}
+            hidden = workspace.has(OVERRIDE_FILE)
+    except WorkspaceFault as fault:
+        return {landing.pk: fault.reason.value for landing in landings}
+    found: dict[UUID, str | None] = {}
+    for landing in landings:
+        text, fault_name = texts[landing.file]
+        block = block_fault(text, landing.note_id, landing.block_digest)
+        fault_name = fault_name or (block.value if block else None)
+        if landing.file == INSTRUCTIONS_FILE and hidden:
+            fault_name = "override_file"
+        elif landing.file != INSTRUCTIONS_FILE and fault_name is None and read_skill_head(text or "") is None:
+            fault_name = "unreadable_skill"
+        found[landing.pk] = fault_name
+    return found
+
+
+def _mark(landings: Sequence[Landing], faults: dict[UUID, str | None]) -> list[Drifted]:
+    """Landed becomes drifted and back, as the disk says; a fault that was known before is not reported again."""
+    now = clock.now()
+    drifted = []
+    whole = [landing.pk for landing in landings if faults[landing.pk] is None and landing.status == LandingStatus.DRIFTED]
+    if whole:
+        Landing.objects.filter(pk__in=whole, status=LandingStatus.DRIFTED).update(
+            status=LandingStatus.LANDED, fault="", confirmed_at=now
+        )
+    for landing in landings:
+        fault = faults[landing.pk]
+        if fault is None:
+            continue
+        drifted.append(Drifted(agent=landing.agent_id, file=landing.file, fault=fault))
+        with recording(landing.organization_id) as ledger:
+            if Landing.objects.filter(pk=landing.pk, status=LandingStatus.LANDED).update(
+                status=LandingStatus.DRIFTED, fault=fault
+            ):
+                ledger.record(
+                    LandingDrifted(
+                        landing=landing.pk,
+                        team=landing.note.team_id,
+                        note=landing.note_id,
+                        agent=landing.agent_id,
+                        fault=fault,
+                    )
+                )
+    return drifted
+
+
+def _read(workspace: Workspace, file: str) -> tuple[str | None, str | None]:
+    try:
+        return workspace.read(file), None
+    except WorkspaceFault as fault:
+        return None, fault.reason.value
+
+
+def _file_fault(workspace: Workspace, agent: Agent, file: str, *, policy: Policy) -> str | None:
+    text, fault = _read(workspace, file)
+    if fault is not None:
+        return fault
+    return None if is_ours(text, agent, file, policy=policy) else "file_changed"

@@ -1,0 +1,238 @@
+"""A note's row, its recipients and its review item: saving, holding, and the digest that an approval is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from uuid import UUID
+
+from apps.ledger import clock
+from apps.ledger.ids import new_id
+from apps.ledger.services import Recorder
+from apps.memory.models import Flush, Note, Recipient, ReviewItem, Segment
+from apps.memory.services.assess import Assessed, AssessedRecipient
+from apps.teams.models import Team
+from tikitaka.ledger.events import (
+    NoteProposed,
+    NoteQuarantined,
+    NoteRedacted,
+    RecipientWithheld,
+    ReviewItemOpened,
+)
+from tikitaka.notes.contract import Severity
+from tikitaka.policy import Policy
+from tikitaka.review.content_digest import DigestContent, DigestRecipient, content_digest
+from tikitaka.review.states import NoteStatus
+from tikitaka.review.triggers import NoteFacts, ReviewReason, review_reasons
+from tikitaka.text import digest
+
+
+def save_note(
+    *,
+    assessed: Assessed,
+    team: Team,
+    source: str,
+    ledger: Recorder,
+    policy: Policy,
+    segment: Segment | None = None,
+    flush: Flush | None = None,
+    ordinal: int = 0,
+    attempts: Sequence[UUID] = (),
+    spans: Sequence[int] = (),
+    submitters: Sequence[UUID] = (),
+    written_by: UUID | None = None,
+) -> Note:
+    """Saves a proposed note with every agent's verdict; it waits for a person unless nothing asks for one."""
+    now = clock.now()
+    note = Note(
+        id=new_id(),
+        organization_id=team.organization_id,
+        team=team,
+        segment=segment,
+        flush=flush,
+        ordinal=ordinal,
+        source=source,
+        submitters=[str(person) for person in submitters],
+        written_by_id=written_by,
+        policy_digest=policy.digest,
+        created_at=now,
+        expires_at=now + timedelta(seconds=policy.note_life_s),
+    )
+    put_assessment(note, assessed)
+    reasons = review_reasons(facts_of(note, assessed.recipients), policy=policy)
+    note.review_reasons = [reason.value for reason in reasons]
+    note.status = _first_status(note, reasons).value
+    note.save(force_insert=True)
+    save_recipients(note, assessed.recipients)
+    note.cited_attempts.set(attempts)
+    note.cited_spans.set(spans)
+    seal_digest(note)
+    record_proposal(note, assessed, ledger)
+    if reasons:
+        open_item(note=note, ledger=ledger, policy=policy)
+    return note
+
+
+def put_assessment(note: Note, assessed: Assessed) -> None:
+    """Text and flags of an assessment on a note's row, not saved yet."""
+    note.content = assessed.content
+    note.description = assessed.description
+    note.rationale = assessed.rationale
+    note.skill_key = assessed.skill_key
+    note.severity = assessed.severity.value
+    note.findings = list(assessed.findings)
+    note.redacted = assessed.redacted
+    note.quarantined = assessed.quarantined
+    note.audience_words = assessed.audience_words
+    note.possible_update_of_id = assessed.possible_update_of
+    note.calibration = assessed.calibration
+
+
+def save_recipients(note: Note, recipients: Sequence[AssessedRecipient]) -> None:
+    """Replaces the verdicts of a note."""
+    Recipient.objects.filter(note=note).delete()
+    Recipient.objects.bulk_create(Recipient(note=note, **_columns(item)) for item in recipients)
+
+
+def facts_of(note: Note, recipients: Sequence[AssessedRecipient]) -> NoteFacts:
+    """What the review triggers look at."""
+    granted = [item for item in recipients if item.verdict == "granted"]
+    severe = note.severity == Severity.SEVERE
+    return NoteFacts(
+        severe=severe,
+        redacted=note.redacted,
+        quarantined=note.quarantined,
+        fallback=any(item.match_kind == "fallback" for item in granted),
+        new_skill=not severe and any(item.placement == "new" for item in granted),
+        audience_words=note.audience_words,
+        possible_update=note.possible_update_of_id is not None,
+        without_model=note.source == "sentence",
+        written_by_person=note.written_by_id is not None,
+        edited=note.edited_by_id is not None,
+        recipients=len(granted),
+    )
+
+
+def seal_digest(note: Note) -> None:
+    """Computes and saves the digest over everything that a reviewer approves."""
+    note.content_digest = note_digest(note)
+    Note.objects.filter(pk=note.pk).update(content_digest=note.content_digest)
+
+
+def note_digest(note: Note) -> str:
+    """The digest as the rows stand now."""
+    rows = Recipient.objects.filter(note=note)
+    return content_digest(
+        DigestContent(
+            content=note.content,
+            description=note.description,
+            rationale=note.rationale,
+            skill_key=note.skill_key,
+            severity=note.severity,
+            recipients=[
+                DigestRecipient(
+                    agent=str(row.agent_id),
+                    verdict=row.verdict,
+                    reason=row.reason or None,
+                    score_bp=row.score_bp,
+                    threshold_bp=row.threshold_bp,
+                    placement=row.placement,
+                    placement_key=row.placement_key,
+                )
+                for row in rows
+            ],
+            reasons=[reason for reason in note.review_reasons if reason != ReviewReason.LANDING_FAILED],
+            policy=note.policy_digest,
+        )
+    )
+
+
+def open_item(*, note: Note, ledger: Recorder, policy: Policy) -> ReviewItem:
+    """Puts the note's present version before a person."""
+    now = clock.now()
+    item = ReviewItem.objects.create(
+        id=new_id(),
+        organization_id=note.organization_id,
+        note=note,
+        note_version=note.version,
+        reasons=note.review_reasons,
+        opened_at=now,
+        due_at=now + timedelta(seconds=policy.review_due_s),
+    )
+    ledger.record(
+        ReviewItemOpened(
+            note=note.pk,
+            team=note.team_id,
+            review_item=item.pk,
+            reasons=tuple(note.review_reasons),
+            content_digest=note.content_digest,
+        )
+    )
+    return item
+
+
+def close_items(note: Note) -> None:
+    """Ends whatever review is open for the note."""
+    ReviewItem.objects.filter(note=note, closed_at__isnull=True).update(closed_at=clock.now())
+
+
+def hold_again(*, note: Note, reason: ReviewReason, ledger: Recorder, policy: Policy) -> None:
+    """An approved note could not land and waits for a person anew, with the reason on top."""
+    note.review_reasons = [reason.value, *(r for r in note.review_reasons if r != reason.value)]
+    Note.objects.filter(pk=note.pk).update(review_reasons=note.review_reasons)
+    close_items(note)
+    open_item(note=note, ledger=ledger, policy=policy)
+
+
+def record_proposal(note: Note, assessed: Assessed, ledger: Recorder) -> None:
+    """The note, what safety did to it, and every denial that stands from the start."""
+    rules = tuple(sorted({str(finding["rule"]) for finding in assessed.findings}))
+    ledger.record(
+        NoteProposed(
+            note=note.pk,
+            team=note.team_id,
+            segment=note.segment_id,
+            source=note.source,
+            severity=note.severity,
+            skill_key=note.skill_key,
+            content_digest=digest(note.content),
+            candidates=tuple(item.agent for item in assessed.recipients if item.reason != "not_participant"),
+            policy_digest=note.policy_digest,
+            calibration=note.calibration,
+        )
+    )
+    if note.redacted:
+        ledger.record(NoteRedacted(note=note.pk, team=note.team_id, rules=rules))
+    if note.quarantined:
+        ledger.record(NoteQuarantined(note=note.pk, team=note.team_id, rules=rules))
+    record_withheld(note, [item for item in assessed.recipients if item.verdict == "withheld"], ledger)
+
+
+def record_withheld(note: Note, recipients: Sequence[AssessedRecipient], ledger: Recorder) -> None:
+    """One entry per denial, with its reason."""
+    for item in recipients:
+        ledger.record(
+            RecipientWithheld(
+                note=note.pk,
+                team=note.team_id,
+                recipient=item.agent,
+                reason=item.reason,
+                score_bp=item.score_bp,
+                threshold_bp=item.threshold_bp,
+            )
+        )
+
+
+
+
+def _first_status(note: Note, reasons: Sequence[ReviewReason]) -> NoteStatus:
+    if note.quarantined:
+        return NoteStatus.QUARANTINED
+    return NoteStatus.PENDING if reasons else NoteStatus.APPROVED
+
+
+def _columns(item: AssessedRecipient) -> dict[str, object]:
+    columns = asdict(item)
+    columns["agent_id"] = columns.pop("agent")
+    return columns
