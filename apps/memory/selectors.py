@@ -76,15 +76,21 @@ def segments_to_flush() -> QuerySet[Segment]:
 
 def due_flushes(now: datetime, attempts_max: int) -> list[UUID]:
     """Flushes that somebody should work on now: waiting, to be tried again, or left behind by whoever died."""
+    again = [FlushStatus.RUNNING, FlushStatus.TIMED_OUT, FlushStatus.FAILED]
     rows = Flush.objects.filter(
-        Q(status__in=[FlushStatus.WAITING, FlushStatus.TIMED_OUT, FlushStatus.FAILED])
-        | Q(status=FlushStatus.RUNNING, claimed_until__lt=now)
+        Q(status=FlushStatus.WAITING) | Q(status__in=again, claimed_until__lt=now)
     ).filter(Q(final=False) | Q(segment__status=SegmentStatus.CLOSED))
     return [
         pk
         for pk, attempts, status in rows.values_list("pk", "attempts", "status")
         if status in (FlushStatus.WAITING, FlushStatus.RUNNING) or len(attempts) < attempts_max
     ]
+
+
+def exhausted_flushes(attempts_max: int) -> list[Flush]:
+    """Flushes that used up their attempts without an accepted reply."""
+    rows = Flush.objects.filter(status__in=[FlushStatus.TIMED_OUT, FlushStatus.FAILED]).select_related("segment")
+    return [row for row in rows if len(row.attempts) >= attempts_max]
 
 
 def finished_nodes(tasks: Collection[UUID]) -> list[UUID]:

@@ -24,6 +24,7 @@ from tikitaka.segments.flush import uncovered
 from tikitaka.text import digest
 
 _MARGIN_S = 120
+_RETRY_S = 10
 
 
 class StaleFlush(WrongState):
@@ -56,8 +57,8 @@ def make_early_flush(*, segment: Segment) -> list[UUID]:
 def claim_flush(*, flush: UUID, policy: Policy) -> ClaimedFlush | None:
     """Takes a flush that is waiting, to be tried again, or whose holder died; None when it is not to be had."""
     now = clock.now()
-    free = Q(status__in=[FlushStatus.WAITING, FlushStatus.TIMED_OUT, FlushStatus.FAILED]) | Q(
-        status=FlushStatus.RUNNING, claimed_until__lt=now
+    free = Q(status=FlushStatus.WAITING) | Q(
+        status__in=[FlushStatus.RUNNING, FlushStatus.TIMED_OUT, FlushStatus.FAILED], claimed_until__lt=now
     )
     until = now + timedelta(seconds=policy.extractor_timeout_s + _MARGIN_S)
     changed = Flush.objects.filter(free, pk=flush).update(
@@ -68,7 +69,7 @@ def claim_flush(*, flush: UUID, policy: Policy) -> ClaimedFlush | None:
     row = Flush.objects.select_related("segment__team__organization").get(pk=flush)
     if len(row.attempts) >= policy.flush_attempts_max and row.reply is None:
         Flush.objects.filter(pk=flush, claim=row.claim).update(
-            status=FlushStatus.FAILED, finished_at=now, claimed_until=None
+            status=FlushStatus.FAILED, reason="interrupted", finished_at=now
         )
         return None
     return ClaimedFlush(flush=row, claim=row.claim)
@@ -114,10 +115,12 @@ def save_reply(*, claimed: ClaimedFlush, reply: ModelReply, sent: str, outcome: 
 
 
 def fail_flush(*, claimed: ClaimedFlush, reason: str) -> None:
-    """Ends an attempt without notes: timed out or failed, to be tried again while attempts are left."""
+    """Ends an attempt without notes: timed out or failed, to be tried again after a while as long as attempts are left."""
     status = FlushStatus.TIMED_OUT if reason == "timeout" else FlushStatus.FAILED
+    now = clock.now()
+    again = now + timedelta(seconds=_RETRY_S * len(claimed.flush.attempts))
     with recording(claimed.flush.organization_id) as ledger:
-        _guarded(claimed, status=status, reason=reason, claimed_until=None, finished_at=clock.now())
+        _guarded(claimed, status=status, reason=reason, claimed_until=again, finished_at=now)
         _record(claimed.flush, status, 0, (), reason, ledger)
 
 

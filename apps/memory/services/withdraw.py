@@ -86,11 +86,4 @@ def reset_segment_notes(*, segment: Segment, ledger: Recorder) -> list[UUID]:
     return reset
 
 
-def withdraw_all(*, agents: Collection[UUID], organization: UUID, ledger: Recorder) -> list[UUID]:
-    """The same for several agents: a team that ends."""
-    return [
-        landing
-        for agent in agents
-        for landing in withdraw_from_agent(agent=agent, organization=organization, ledger=ledger)
-    ]
 

@@ -1,0 +1,138 @@
+"""The embedded binding: the jobs of one process in its own threads, woken at once, no broker and no polling."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connections
+
+from apps.conductor import wake as waking
+from apps.conductor.jobs import jobs
+from apps.conductor.runner import Runner
+from apps.providers.runtimes import runtime
+from tikitaka.policy import Policy
+from tikitaka.ports import AgentRuntime
+
+log = structlog.get_logger(__name__)
+_JOB_THREADS = 4
+
+
+class Threads:
+    """A few named threads that take work from one queue; each closes its database connection when it ends."""
+
+    def __init__(self, name: str, count: int) -> None:
+        self._name, self._count = name, count
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._waiting = 0
+        self._lock = threading.Lock()
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Runs `work` in the next free thread."""
+        with self._lock:
+            self._waiting += 1
+            if self._waiting > 0 and len(self._threads) < self._count:
+                thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+        self._queue.put(work)
+
+    def stop(self) -> None:
+        """Lets every thread finish what it does and waits for it."""
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join(timeout=30)
+
+    def _work(self) -> None:
+        try:
+            while (work := self._queue.get()) is not None:
+                with self._lock:
+                    self._waiting -= 1
+                work()
+        finally:
+            connections.close_all()
+
+
+class EmbeddedPool:
+    """Runs jobs soon and each subject one at a time: a wake-up that comes while its job runs makes it run once more."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy | None = None,
+        runtimes: Callable[[str], AgentRuntime] = runtime,
+        slots: int | None = None,
+    ) -> None:
+        slots = slots or settings.TIKITAKA_WORKERS
+        self._attempts = Threads("attempt", slots)
+        self._threads = Threads("job", _JOB_THREADS)
+        self.runner = Runner(start=self._attempts.start, slots=slots, policy=policy, runtimes=runtimes)
+        self._jobs = jobs(self.runner)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._asked: set[tuple[str, UUID]] = set()
+        self._running: set[tuple[str, UUID]] = set()
+
+    def wake(self, job: str, subject: UUID) -> None:
+        """Asks for a job; asking again before it starts changes nothing."""
+        if job == "kill":
+            self.runner.kill(subject)
+            return
+        key = (job, subject)
+        with self._lock:
+            if key in self._asked:
+                return
+            self._asked.add(key)
+            if key in self._running:
+                return
+            self._running.add(key)
+        self._threads.start(lambda: self._work(key))
+
+    def drain(self, timeout_s: float = 600) -> bool:
+        """Waits until nothing is asked for, nothing runs and every end is written; False when that takes too long."""
+        with self._changed:
+            return self._changed.wait_for(self._idle, timeout=timeout_s)
+
+    def stop(self) -> None:
+        """Ends the pool: attempts are killed, jobs finish what they do."""
+        self.runner.stop()
+        self._attempts.stop()
+        self._threads.stop()
+
+    def _idle(self) -> bool:
+        return not self._asked and not self._running and not self.runner.busy()
+
+    def _work(self, key: tuple[str, UUID]) -> None:
+        job, subject = key
+        while True:
+            with self._lock:
+                if key not in self._asked:
+                    self._running.discard(key)
+                    self._changed.notify_all()
+                    return
+                self._asked.discard(key)
+            try:
+                self._jobs[job](subject)
+            except Exception:
+                log.exception("a job broke; a sweep will find its work", job=job, subject=str(subject))
+
+
+@contextmanager
+def embedded_pool(
+    *, policy: Policy | None = None, runtimes: Callable[[str], AgentRuntime] = runtime, slots: int | None = None
+) -> Iterator[EmbeddedPool]:
+    """A pool that receives this process's wake-ups while the block runs."""
+    pool = EmbeddedPool(policy=policy, runtimes=runtimes, slots=slots)
+    waking.bind(pool)
+    try:
+        yield pool
+    finally:
+        waking.bind(None)
+        pool.stop()

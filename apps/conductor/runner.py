@@ -1,0 +1,232 @@
+"""Steps 3 to 6: claim what is ready, freeze its context, run it, write its end. Event-driven, without a barrier.
+
+A dispatch settles all ends of a team that have come in and claims what they made ready, in one transaction.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+
+from apps.conductor.capture import SpanCollector
+from apps.conductor.incidents import open_incident
+from apps.conductor.models import IncidentKind
+from apps.conductor.wake import wake
+from apps.context.services.snapshot import Compiled, take_snapshot
+from apps.ledger.services import recording
+from apps.memory.selectors import segment_tasks
+from apps.memory.services.landing.reconcile import Drifted, available_notes
+from apps.providers.runtimes import runtime
+from apps.tasks.models import PlanNode, Task
+from apps.tasks.services.attempts import StaleHolder, move_cursor, renew
+from apps.tasks.services.claim import Claimed, claim_ready
+from apps.tasks.services.finish import Ended, Finished, finish_attempts
+from apps.teams.models import Team
+from apps.teams.selectors import home_folder, workspace_folder, workspace_of
+from tikitaka.policy import Policy
+from tikitaka.ports import AgentRuntime, Launch, RunEnd
+from tikitaka.scheduling.locks import contains, lock_prefixes
+
+log = structlog.get_logger(__name__)
+_WATCH_S = 1.0
+
+
+@dataclass(slots=True)
+class Live:
+    """An attempt that this process runs."""
+
+    claimed: Claimed
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+class Runner:
+    """The attempts of this process: their ends by team, their leases, their kill switches."""
+
+    def __init__(
+        self,
+        *,
+        start: Callable[[Callable[[], None]], None],
+        slots: int,
+        policy: Policy | None = None,
+        runtimes: Callable[[str], AgentRuntime] = runtime,
+    ) -> None:
+        self._start = start
+        self._slots = slots
+        self._policy: Policy = policy or settings.TIKITAKA_POLICY
+        self._runtimes = runtimes
+        self._lock = threading.Lock()
+        self._live: dict[UUID, Live] = {}
+        self._ends: dict[UUID, list[Ended]] = defaultdict(list)
+        self._hungry: set[UUID] = set()
+        self._stopping = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self.peak = 0
+
+    def dispatch(self, team: UUID) -> None:
+        """Writes the ends that have come in for a team, then starts whatever may start now."""
+        row = Team.objects.only("organization_id").get(pk=team)
+        with self._lock:
+            ends = self._ends.pop(team, [])
+            free = self._slots - len(self._live)
+        finished: Finished | None = None
+        with recording(row.organization_id):
+            if ends:
+                finished = finish_attempts(
+                    organization=row.organization_id, team=team, ends=ends, policy=self._policy
+                )
+            claimed = claim_ready(team=team, policy=self._policy, limit=free) if free > 0 else []
+        if free <= len(claimed):
+            self._hungry.add(team)
+        for item in claimed:
+            self._launch(item)
+        if finished is not None:
+            self._go_on(finished, ends)
+
+    def kill(self, attempt: UUID) -> None:
+        """Stops an attempt of this process at once; unknown ones are another process's business."""
+        live = self._live.get(attempt)
+        if live is not None:
+            live.cancelled.set()
+
+    def busy(self) -> bool:
+        """True while an attempt runs or its end has not been written."""
+        with self._lock:
+            return bool(self._live or self._ends)
+
+    def stop(self) -> None:
+        """Kills everything that runs here, for the end of the process."""
+        self._stopping.set()
+        for live in list(self._live.values()):
+            live.cancelled.set()
+
+    def _launch(self, claimed: Claimed) -> None:
+        live = Live(claimed)
+        with self._lock:
+            self._live[claimed.attempt] = live
+            self.peak = max(self.peak, len(self._live))
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, name="leases", daemon=True)
+                self._watcher.start()
+        self._start(lambda: self._run(live))
+
+    def _run(self, live: Live) -> None:
+        claimed = live.claimed
+        try:
+            end = run_attempt(claimed, live.cancelled, policy=self._policy, runtimes=self._runtimes)
+        except StaleHolder:
+            end = None
+        except Exception as error:
+            log.exception("an attempt broke", attempt=str(claimed.attempt))
+            end = RunEnd(answer=None, error="interrupted", detail=f"internal error: {type(error).__name__}")
+        with self._lock:
+            self._live.pop(claimed.attempt, None)
+            if end is not None and not self._stopping.is_set():
+                self._ends[claimed.team].append(Ended(claimed=claimed, end=end))
+            hungry, self._hungry = self._hungry, set()
+        for team in {claimed.team, *hungry}:
+            wake("dispatch", team)
+
+    def _go_on(self, finished: Finished, ends: Sequence[Ended]) -> None:
+        for task in finished.settled_tasks:
+            wake("settle", task)
+        done = set(finished.completed_nodes)
+        for task in {ended.claimed.task for ended in ends if ended.claimed.node in done}:
+            if task not in finished.settled_tasks:
+                wake("consider_drift", task)
+
+    def _watch(self) -> None:
+        """Renews leases, and stops what has lost its lease or whose task is being cancelled elsewhere."""
+        waited = 0.0
+        while not self._stopping.wait(_WATCH_S):
+            waited += _WATCH_S
+            live = dict(self._live)
+            if not live:
+                continue
+            try:
+                if waited >= self._policy.lease_renew_s:
+                    waited = 0.0
+                    held = renew(list(live), policy=self._policy)
+                    self._stop_those(live, lambda item: item.claimed.attempt not in held)
+                tasks = {item.claimed.task for item in live.values()}
+                doomed = set(
+                    Task.objects.filter(pk__in=tasks, cancel_requested_at__isnull=False).values_list("pk", flat=True)
+                )
+                self._stop_those(live, lambda item: item.claimed.task in doomed)
+            except Exception:
+                log.exception("leases could not be renewed")
+
+    def _stop_those(self, live: dict[UUID, Live], doomed: Callable[[Live], bool]) -> None:
+        for item in live.values():
+            if doomed(item):
+                item.cancelled.set()
+
+
+def run_attempt(
+    claimed: Claimed, cancelled: threading.Event, *, policy: Policy, runtimes: Callable[[str], AgentRuntime] = runtime
+) -> RunEnd:
+    """One attempt from frozen context to its end. The snapshot is saved before the agent starts."""
+    node = PlanNode.objects.select_related("agent", "task").get(pk=claimed.node)
+    available, drifted = available_notes(agent=claimed.agent)
+    report_drift(claimed.organization, claimed.team, drifted)
+    compiled = take_snapshot(
+        claimed=claimed, segment_tasks=segment_tasks(node.task.segment_id), available_notes=available
+    )
+    collector = SpanCollector(attempt=claimed.attempt, fence=claimed.fence, policy=policy)
+
+    def stopped() -> bool:
+        collector.tick()
+        return cancelled.is_set()
+
+    launch = _launch_of(claimed, node, compiled, policy)
+    end = runtimes(node.agent.runtime).run(launch, on_line=collector.feed, cancelled=stopped)
+    collector.store()
+    if end.thread_id and node.agent.remembers:
+        move_cursor(agent=claimed.agent, thread_id=end.thread_id, shown_to_seq=compiled.to_seq_inclusive)
+    _report_outside(claimed, node, collector.changed_files)
+    return end
+
+
+def report_drift(organization: UUID, team: UUID, drifted: Sequence[Drifted]) -> None:
+    """Drift is an incident; the run goes on without what has drifted."""
+    for item in drifted:
+        open_incident(
+            organization=organization,
+            team=team,
+            kind=IncidentKind.DRIFT,
+            subject=f"agent {item.agent} {item.file}",
+            detail=item.fault,
+        )
+
+
+def _launch_of(claimed: Claimed, node: PlanNode, compiled: Compiled, policy: Policy) -> Launch:
+    workspace = workspace_of(claimed.agent)
+    return Launch(
+        attempt_id=claimed.attempt,
+        workspace=workspace_folder(workspace),
+        home=home_folder(workspace),
+        command=node.agent.command,
+        prompt=compiled.prompt,
+        thread_id=compiled.thread_id,
+        timeout_s=policy.turn_timeout_s,
+        output_bytes_max=policy.output_bytes_max,
+    )
+
+
+def _report_outside(claimed: Claimed, node: PlanNode, paths: Sequence[str]) -> None:
+    """Locks on the tree are cooperative: a change outside the node's area is reported, not prevented."""
+    prefixes = lock_prefixes(node.globs)
+    outside = [path for path in paths if path and not any(contains(prefix, path.strip("/")) for prefix in prefixes)]
+    if outside:
+        open_incident(
+            organization=claimed.organization,
+            team=claimed.team,
+            kind=IncidentKind.OUTSIDE_AREA,
+            subject=f"attempt {claimed.attempt}",
+            detail=f"{len(outside)} changed files lie outside the node's work area",
+        )

@@ -1,0 +1,120 @@
+"""The sweep: finds by query whatever a lost wake-up or a dead worker left, and sets it going again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+from django.conf import settings
+
+from apps.conductor.incidents import close_cured, open_incident
+from apps.conductor.models import Incident, IncidentKind
+from apps.conductor.runner import report_drift
+from apps.conductor.story import wake_flushes
+from apps.conductor.wake import wake
+from apps.ledger import clock
+from apps.ledger.selectors import logs, verify_log
+from apps.memory.selectors import (
+    due_flushes,
+    exhausted_flushes,
+    expired_notes,
+    landings_to_remove,
+    notes_to_land,
+    teams_with_unassigned_tasks,
+)
+from apps.memory.services.landing.reconcile import reconcile_agent
+from apps.memory.services.segments import close_idle
+from apps.memory.services.withdraw import expire_note
+from apps.tasks.models import Task, TaskStatus
+from apps.tasks.services.plan import requeue_dead_planning
+from apps.tasks.services.stop import end_expired
+from apps.teams.models import Agent
+from tikitaka.ledger.chain import Broken
+
+_STUCK = timedelta(minutes=15)
+
+
+def sweep() -> Counter[str]:
+    """Wakes everything that is due and returns how much of what it found. Calling it at any time is harmless."""
+    policy = settings.TIKITAKA_POLICY
+    found: Counter[str] = Counter()
+    found["dead_planners"] = requeue_dead_planning()
+    for expired in end_expired(policy=policy):
+        found["expired_leases"] += 1
+        for task in expired.settled_tasks:
+            wake("settle", task)
+        wake("dispatch", expired.team)
+    for team in teams_with_unassigned_tasks():
+        found["unassigned_teams"] += 1
+        wake("assign", team)
+    for task in Task.objects.filter(status=TaskStatus.QUEUED, segment_id__isnull=False).values_list("pk", flat=True):
+        found["unplanned_tasks"] += 1
+        wake("plan", task)
+    for team in Task.objects.filter(status=TaskStatus.RUNNING).values_list("team_id", flat=True).distinct():
+        wake("dispatch", team)
+    found["idle_segments"] = len(close_idle(policy=policy))
+    wake_flushes()
+    for flush in due_flushes(clock.now(), policy.flush_attempts_max):
+        found["due_flushes"] += 1
+        wake("flush", flush)
+    found["expired_notes"] = sum(expire_note(note=note) for note in expired_notes(clock.now()))
+    for note in notes_to_land(clock.now()):
+        found["unlanded_notes"] += 1
+        wake("land", note)
+    for landing in landings_to_remove():
+        found["unremoved_landings"] += 1
+        wake("remove", landing)
+    _report_stuck()
+    return found
+
+
+def reconcile() -> int:
+    """Compares every workspace with the record and every log with its own bytes; how many incidents are open after it."""
+    policy = settings.TIKITAKA_POLICY
+    for agent in Agent.objects.filter(governed_files__isnull=False).distinct():
+        drifted = reconcile_agent(agent=agent.pk, policy=policy)
+        report_drift(agent.organization_id, agent.team_id, drifted)
+        _close_mended(agent, {item.file for item in drifted})
+    for log in logs():
+        result = verify_log(log).result
+        if isinstance(result, Broken):
+            open_incident(
+                organization=log.organization_id,
+                team=None,
+                kind=IncidentKind.BROKEN_CHAIN,
+                subject=f"log {log.origin}",
+                detail=f"entry {result.seq}, rule {result.rule}: {result.detail}",
+            )
+    return Incident.objects.filter(closed_at=None).count()
+
+
+def _close_mended(agent: Agent, broken: set[str]) -> None:
+    prefix = f"agent {agent.pk} "
+    for incident in Incident.objects.filter(kind=IncidentKind.DRIFT, closed_at=None, subject__startswith=prefix):
+        if incident.subject.removeprefix(prefix) not in broken:
+            close_cured(organization=agent.organization_id, kind=IncidentKind.DRIFT, subject=incident.subject)
+
+
+def _report_stuck() -> None:
+    """What no sweep can mend any more, or has not mended for a while, goes to a person."""
+    policy = settings.TIKITAKA_POLICY
+    for flush in exhausted_flushes(policy.flush_attempts_max):
+        open_incident(
+            organization=flush.organization_id,
+            team=flush.segment.team_id,
+            kind=IncidentKind.STUCK_WORK,
+            subject=f"flush {flush.pk}",
+            detail=f"no usable answer in {len(flush.attempts)} attempts: {flush.reason}",
+        )
+    waiting = Task.objects.filter(
+        status__in=[TaskStatus.QUEUED, TaskStatus.PLANNING], submitted_at__lt=clock.now() - _STUCK
+    ).select_related("team")
+    for task in waiting:
+        if task.team.paused_at is None:
+            open_incident(
+                organization=task.organization_id,
+                team=task.team_id,
+                kind=IncidentKind.STUCK_WORK,
+                subject=f"task {task.pk}",
+                detail=f"still {task.status} after {_STUCK}",
+            )

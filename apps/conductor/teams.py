@@ -1,0 +1,130 @@
+"""Steps that concern a team or an agent as a whole: registering, changing, pausing, retiring, archiving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.conf import settings
+
+from apps.accounts.models import Organization
+from apps.accounts.services.authorize import authorize
+from apps.accounts.services.organizations import pause_organization
+from apps.conductor.incidents import open_incident
+from apps.conductor.models import IncidentKind
+from apps.conductor.story import wake_removals
+from apps.conductor.wake import wake
+from apps.ledger import clock
+from apps.ledger.services import recording
+from apps.memory.selectors import notes_to_land
+from apps.memory.services.landing.render import render_agent_instructions
+from apps.memory.services.withdraw import withdraw_from_agent
+from apps.tasks.models import PlanNode, Task
+from apps.tasks.selectors import TERMINAL
+from apps.teams.models import Agent, Team
+from apps.teams.selectors import active_agents
+from apps.teams.services import agents as agent_services
+from apps.teams.services import teams as team_services
+from tikitaka.authz import Permission, Principal
+from tikitaka.errors import WrongState
+
+
+class AgentBusy(WrongState):
+    """The agent still has work in a running task; finish or cancel that first."""
+
+    code = "agent_busy"
+
+
+class TeamBusy(WrongState):
+    """A task of the team still runs; finish or cancel it first."""
+
+    code = "team_busy"
+
+
+def register_agent(
+    *,
+    actor: Principal,
+    team: Team,
+    name: str,
+    description: str = "",
+    instructions: str = "",
+    command: Sequence[str] = (),
+    remembers: bool = False,
+) -> Agent:
+    """A new agent with its workspace and its instructions file."""
+    agent = agent_services.register_agent(
+        actor=actor,
+        team=team,
+        name=name,
+        description=description,
+        instructions=instructions,
+        command=command,
+        remembers=remembers,
+    )
+    _render(agent)
+    return agent
+
+
+def change_agent(*, actor: Principal, agent: Agent, description: str, instructions: str) -> Agent:
+    """A new profile; the instructions file is rendered anew with every governed block in it."""
+    changed = agent_services.change_agent(actor=actor, agent=agent, description=description, instructions=instructions)
+    _render(changed)
+    return changed
+
+
+def retire_agent(*, actor: Principal, agent: Agent) -> None:
+    """The agent runs no more, and everything that it holds is taken back."""
+    authorize(actor, Permission.TEAMS_MANAGE, agent.team, organization=agent.organization_id, object_id=agent.pk)
+    with recording(agent.organization_id, actor=actor.actor) as ledger:
+        busy = PlanNode.objects.filter(agent=agent, status__in=["queued", "running"]).exclude(task__status__in=TERMINAL)
+        if busy.exists():
+            raise AgentBusy
+        agent_services.retire_agent(actor=actor, agent=agent)
+        withdraw_from_agent(agent=agent.pk, organization=agent.organization_id, ledger=ledger)
+    wake_removals()
+
+
+def archive_team(*, actor: Principal, team: Team) -> None:
+    """The end of a team: what its agents hold is taken back, nothing of it runs or lands any more."""
+    authorize(actor, Permission.TEAMS_MANAGE, team, organization=team.organization_id, object_id=team.pk)
+    with recording(team.organization_id, actor=actor.actor) as ledger:
+        if Task.objects.filter(team=team).exclude(status__in=TERMINAL).exists():
+            raise TeamBusy
+        team_services.archive_team(actor=actor, team=team)
+        for agent in active_agents(team.pk):
+            withdraw_from_agent(agent=agent.pk, organization=team.organization_id, ledger=ledger)
+    wake_removals()
+
+
+def pause_team(*, actor: Principal, team: Team, paused: bool) -> None:
+    """No dispatch, no landing, no grants while it lasts; afterwards everything that waited goes on."""
+    team_services.pause_team(actor=actor, team=team, paused=paused)
+    if not paused:
+        _go_on([team.pk])
+
+
+def pause(*, actor: Principal, organization: UUID, paused: bool) -> Organization:
+    """The same for a whole organization."""
+    found = pause_organization(actor=actor, organization=organization, paused=paused)
+    if not paused:
+        _go_on(list(Team.objects.filter(organization_id=organization).values_list("pk", flat=True)))
+    return found
+
+
+def _go_on(teams: Sequence[UUID]) -> None:
+    for team in teams:
+        wake("dispatch", team)
+    for note in notes_to_land(clock.now()):
+        wake("land", note)
+
+
+def _render(agent: Agent) -> None:
+    fault = render_agent_instructions(agent=agent, policy=settings.TIKITAKA_POLICY)
+    if fault is not None:
+        open_incident(
+            organization=agent.organization_id,
+            team=agent.team_id,
+            kind=IncidentKind.DRIFT,
+            subject=f"agent {agent.pk} AGENTS.md",
+            detail=fault,
+        )
