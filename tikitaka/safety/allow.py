@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 
 from tikitaka.safety.findings import MASK
+from tikitaka.safety.shape import Grade, grade
 
 _REFERENCE = re.compile(
-    r"\$\{|\$\(|\$[A-Za-z_]|\{\{|<[A-Za-z_/$]|%\(|%[A-Z_]{2,40}%|%s|\{[A-Za-z_.]{0,40}\}|@\{|#\{|"
+    r"\$\{|\$\(|\{\{|<[A-Za-z_/$]|%\(|%[A-Z_]{2,40}%|%s|\{[A-Za-z_.]{0,40}\}|@\{|#\{|"
     r"(?i:os\.environ|os\.getenv|getenv|process\.env|import\.meta|env\[|env\.|env\(|environ|secrets\.|secret\(|vault:|"
     r"op://|bws:|ssm:|sm://|akv:|keyvault|awssm|gcpsm|sops:|enc\[|!vault|!secret|!ref|!sub|!env|config\.|config\[|settings\.|"
     r"self\.|this\.|var\.|local\.|data\.|module\.|params\.|args\.|opts\.|options\.|request\.|req\.|ctx\.|app\.|"
     r"arn:aws|projects/|secretsmanager|valuefrom|file://|lookup\(|ref\+|\[\[|input\(|getpass|prompt\()"
 )
+_VARIABLE = re.compile(r"\$(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,60})[\"')\]}]?(?:[/:.,;@-].{0,100})?")
 _DUMMY_WORDS = (
     "changeme change_me change-me replaceme replace_me replace-me example sample dummy placeholder fake redacted removed hidden "
     "masked secret password passwd pass pwd token key apikey api_key api-key secretkey mysecret mypassword mytoken mykey xxx todo "
@@ -52,6 +54,9 @@ _PUBLIC = re.compile(
 
 def is_reference(value: str) -> bool:
     """Whether the value only points at the place where a secret is kept, or is our own mask."""
+    variable = _VARIABLE.fullmatch(value)
+    if variable and grade(variable.group(1)) < Grade.PASSWORD:
+        return True
     return MASK in value or (len(value) < 400 and _REFERENCE.match(value) is not None)
 
 

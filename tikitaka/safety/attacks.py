@@ -8,34 +8,27 @@ from dataclasses import dataclass
 from tikitaka.safety.intent import Clause, orders
 from tikitaka.safety.wordlists import words
 
-_NEGATIONS = frozenset(
-    words(
-        """
+_NEGATIONS = words(
+    """
     not never dont cannot cant no didnt wont doesnt shouldnt mustnt without nobody
     """
-    )
 )
-_DOCUMENTS = frozenset(
-    words(
-        """
+_DOCUMENTS = words(
+    """
     readme wiki docs doc documentation confluence runbook guide manual changelog contributing eslint
     lint linter ruff mypy tsconfig gitignore dockerfile makefile template templates install
     installation setup build compiler css yaml json schema webpack nginx terraform helm prettier
     editorconfig robots
     """
-    )
 )
-_SCOPES = frozenset(
-    words(
-        """
+_SCOPES = words(
+    """
     in for when during while if on unless until under inside within locally only after before because
     at by from
     """
-    )
 )
-_PLAIN = frozenset(
-    words(
-        """
+_PLAIN = words(
+    """
     the all any your my our of those these that this and or other such every each own you were given
     to as set by system safety security developer original openai anthropic admin administrators about
     earlier previous prior above before existing initial old former preceding first what has have been
@@ -44,45 +37,36 @@ _PLAIN = frozenset(
     hidden secret strict whole entire so far just silly stupid restrictive for whatever on past step
     steps and next
     """
-    )
 )
-_NOT_THE_VALUE = frozenset(
-    words(
-        """
+_NOT_THE_VALUE = words(
+    """
     name names field fields form page policy count counts usage id ids expiry length budget prompt
     dialog reset rotation manager type types limit limits per hash hashes column header rules rule
     strength bucket refresh lifetime endpoint url window screen option flag format placeholder scanner
     """
-    )
 )
-_ASKING = frozenset(
-    words(
-        """
+_ASKING = words(
+    """
     reply answer respond give tell leak expose disclose reveal divulge dump recite surrender hand read
     spell fetch spit encode
     """
-    )
 )
-_WEAK_SAFETY = frozenset(
-    words(
-        """
+_WEAK_SAFETY = words(
+    """
     monitoring logging sandbox sandboxing firewall antivirus protection protections filters ledger
     audit auditing supervision confirmation confirmations verification reviewer the quarantined
     security code review approvals approval
     """
-    )
 )
 _WEAK_ADVERBS = frozenset(
     ["quietly", "silently", "secretly", "covertly", "discreetly", "stealthily", "unnoticed"]
 )
-_PEOPLE = frozenset(
-    words(
-        """
+_PEOPLE = words(
+    """
     user users reviewer reviewers human humans operator operators auditor auditors customer customers
     team results result report reports numbers evidence log logs owner manager maintainers maintainer
     metrics coverage status
     """
-    )
 )
 
 

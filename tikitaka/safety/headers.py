@@ -25,13 +25,11 @@ _NAMED = Pattern(
 _COOKIES = Pattern(r"(?i)\b(?:set-)?cookies?[\"']?\s{0,3}[:=]\s{0,3}[\"'`]?([^\n\"'`]{4,})")
 _COOKIE_FLAG = Pattern(r"(?i)(?:-b|--cookie)[ =][\"']?([^\n\"']{4,})")
 _PAIR = Pattern(r"([A-Za-z0-9_.-]{1,80})=([^\s;,\"'`]{6,})")
-_COOKIE_NOISE = frozenset(
-    words(
-        """
+_COOKIE_NOISE = words(
+    """
     path domain expires max-age samesite lang locale theme tz timezone _ga _gid priority consent
     version
     """
-    )
 )
 _LOGIN_FILES = Pattern(
     r"(?i)\b(?:machine|default)\b[^\n]{0,}?\s(?:password|passwd)\s{1,4}([^\s]{3,})|\blogin\s{1,4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})|"

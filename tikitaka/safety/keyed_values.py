@@ -11,9 +11,10 @@ from tikitaka.safety.allow import is_harmless
 from tikitaka.safety.findings import MASK, Hit
 from tikitaka.safety.lexicon import (
     HARMLESS_AFTER,
-    HARMLESS_BEFORE,
+    KEY_BEFORE,
     PASSWORD_WORDS,
     STILL_SECRET_AFTER,
+    TOKEN_BEFORE,
     TOKEN_WORDS,
 )
 from tikitaka.safety.patterns import Pattern, any_of
@@ -22,6 +23,10 @@ from tikitaka.safety.wordlists import words
 
 WORDS = Pattern("(?i)" + any_of((*PASSWORD_WORDS, *TOKEN_WORDS)))
 _PASSWORD = Pattern("(?i)" + any_of(PASSWORD_WORDS))
+_LEAD_WORD = re.compile(
+    r"(?i)\b(wi-?fi|wlan|wpa2?|vpn|door|unlock|safe|alarm|gate|access|license|secret|encryption|root|master|admin|recovery|signing)[ -]$"
+)
+_LOCKS = words("wifi wi-fi wlan wpa wpa2 vpn door unlock safe alarm gate")
 _LEET = str.maketrans("@4301$5", "aaeoiss")
 
 _BEFORE = re.compile(r"[\w.$@%/-]{0,64}$")
@@ -33,9 +38,9 @@ _ASSIGNS = re.compile(
     rf"[{_QUOTE}\])*_]{{0,4}}(?P<gap>[ \t]{{0,12}})"
     r"(?:\((?=[^()\n]{1,40}\)[ \t]{0,3}[:=])[^()\n]{1,40}\)[ \t]{0,3})?"
     r"(?:(?::[ \t]{0,4}(?:str|string|String|&str|Optional\[str\]|SecretStr|text|any)[ \t]{0,4})(?==)|(?:VARCHAR|TEXT)[^=\n]{0,12}(?==))?"
-    r"(?P<sign>=>|->|:=|\?=|\+=|===?|=|：|:|＝|→|>|,[ \t]{0,4}(?:value[ \t]{0,3}=[ \t]{0,3})?(?=[\"'])|\|(?=[^|\n]{4,400}(?:\||$))|\t|"
+    r"(?P<sign>[ \t]{0,4}\r?\n[ \t-]{1,12}value[ \t]?:|=>|->|:=|\?=|\+=|===?|=|：|:|＝|→|>|,[ \t]{0,4}(?:value[ \t]{0,3}=[ \t]{0,3})?(?=[\"'])|\|(?=[^|\n]{4,400}(?:\||$))|\t|"
     r"[ \t]value[ \t]{0,3}=|\x20?<)"
-    rf"[ \t]{{0,12}}(?:\r?\n[ \t]{{1,12}})?(?:[|>][-+]?[ \t]{{0,4}}\r?\n[ \t]{{1,20}})?(?P<wrap>(?:[A-Za-z_.:]{{1,30}}\()?[bru@]?\\?[{_QUOTE}*]{{0,3}})"
+    rf"[ \t]{{0,12}}(?P<line>\r?\n[ \t]{{0,12}})?(?:[|>][-+]?[ \t]{{0,4}}\r?\n[ \t]{{1,20}})?(?:!![a-z]{{3,6}} )?(?P<wrap>(?:[A-Za-z_.:]{{1,30}}\()?[bru@]?\\?[{_QUOTE}*]{{0,3}})"
 )
 _BARE_VALUE = re.compile(r"[^\s\"'`<>|，。、“”「」]{1,4096}")
 _LINE_VALUE = re.compile(r"[^\s\"'`]{1,4096}")
@@ -84,15 +89,21 @@ def read_key(text: str, start: int, end: int) -> Key | None:
     after = _AFTER.match(text, end)
     head = before.group() if before else ""
     tail = after.group() if after else ""
-    if text[:end].endswith(MASK[:-1]):
+    if text.endswith(MASK[:-1], 0, end):
         return None
     if not word.isascii():
         head, tail = "", ""
     tail = tail.rstrip(".-")
+    if len(tail) > 30 or sum(c.isdigit() for c in tail) > 4:
+        return None
     verdict = _judge(head, word, tail)
     if verdict is None:
         return None
     is_password, strong = verdict
+    if not head and word.lower() in {"key", "code", "pin"}:
+        lead = _LEAD_WORD.search(text, max(0, start - 16), start)
+        strong = lead is not None
+        is_password = lead is not None and lead.group(1).lower() in _LOCKS
     return Key(is_password, start - len(head), end + len(tail), strong, head + word + tail)
 
 
@@ -113,19 +124,22 @@ def _judge(head: str, word: str, tail: str) -> tuple[bool, bool] | None:
         and low not in {"pass", "pwd", "auth"}
     ):
         return None
+    if len(low) < 5 and tail and tail[0].isupper() and word.islower() and not _CAMEL_TAIL.fullmatch(tail):
+        return None
     if any(part in HARMLESS_AFTER and part not in STILL_SECRET_AFTER for part in after):
         return None
     is_password = _PASSWORD.fullmatch(
         word.translate(_LEET) if not word.isalpha() else word
     ) is not None or low in {"pw", "pass"}
-    if before and before[-1] in HARMLESS_BEFORE and not is_password:
+    if before and not is_password and before[-1] in (KEY_BEFORE if low.startswith("key") else TOKEN_BEFORE):
         return None
     if "public" in before or "publishable" in before or "pub" in before:
         return None
-    compound = bool(before) or len(low) > 6 or is_password
+    compound = bool(before) or low not in _VAGUE or is_password
     return is_password, compound
 
 
+_CAMEL_TAIL = re.compile(r"(?:[A-Z][a-z]{1,20}){1,6}[0-9]{0,4}|[A-Z]{1,4}[0-9]{0,4}")
 _GLUED_KEYS = frozenset(
     {
         "apikey",
@@ -157,6 +171,8 @@ def assigned(text: str, key: Key) -> tuple[int, int, bool] | None:
             end -= 1
         return (start, end, True) if end > start else None
     end = _bare_end(text, start, key)
+    if sign.group("line") and text[end : end + 1] not in {"", "\n", "\r"}:
+        return None
     explicit = sign.group("sign") in {"=", ":=", "=>"} and not sign.group("gap")
     return (start, end, explicit) if end > start else None
 
@@ -202,7 +218,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
         last = text[end - 1]
         if (
             last in ",;:"
-            or (last == "." and text[end - 2:end - 1] != ".")
+            or (last == "." and text[end - 2 : end - 1] != ".")
             or (last in ")]}" and not _opens(text[start:end], last))
         ):
             end -= 1
@@ -254,11 +270,12 @@ def _is_phrase(key: Key, value: str) -> bool:
     )
 
 
-_SENTENCE = frozenset(
-    words(
-        """
+_VAGUE = words(
+    "key keys pin pat auth code salt seed pepper sas login cookie signature license community dsn token tokens pass jwt otp"
+)
+_SENTENCE = words(
+    """
     the a is are must not be to of in for and or at least with from your our this that has have was
     should can
     """
-    )
 )

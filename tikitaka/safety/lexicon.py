@@ -172,9 +172,6 @@ TOKEN_WORDS: tuple[str, ...] = (
         "join[ _.-]?key",
         "host[ _.-]?key",
         "auth",
-        "_auth",
-        "_authtoken",
-        "_password",
         "dsn",
         "pat",
         "jwt",
@@ -285,24 +282,24 @@ TOKEN_WORDS: tuple[str, ...] = (
 )
 
 # Before the word inside one identifier: the thing is public, or a key of another sort.
-HARMLESS_BEFORE = frozenset(
-    words(
-        """
-    public pub primary foreign sort cache partition idempotency dict group foreignkey row lookup
-    natural composite index hash object routing publishable site unique join sortkey partial prompt
-    completion max min total input output num n count next page prev previous continuation pagination
-    cursor sync cancel cancellation bucket dedup dedupe query param map json yaml config feature flag
-    i18n translation locale hot arrow shortcut registry node event message msg topic kafka state error
-    exit status http return zip postal country area source byte qr bar color colour currency language
-    lang promo discount invite referral review country reasoning cached audio eos bos pad unk stop
-    special token1 used remaining top window type by on no any each every same other test tests file
-    files image git commit content build release cluster tenant user skill
+KEY_BEFORE = words(
     """
-    )
+    public pub primary foreign sort cache partition idempotency dict group row lookup natural composite index hash object routing
+    publishable site unique join partial max min total input output num n count next page prev previous bucket dedup dedupe query
+    param map json yaml config feature flag i18n translation locale hot arrow shortcut registry node event message msg topic kafka
+    state error exit status http return zip postal country area source byte qr bar color colour currency language lang promo discount
+    invite referral review window type by on no any each every same other test tests file files image git commit content build
+    release cluster tenant user skill
+    """
 )
-HARMLESS_AFTER = frozenset(
-    words(
-        """
+TOKEN_BEFORE = words(
+    """
+    public publishable prompt completion max min total input output num n count next page prev previous continuation pagination
+    cursor sync cancel cancellation reasoning cached audio eos bos pad unk stop special per used remaining no any each every
+    """
+)
+HARMLESS_AFTER = words(
+    """
     name names id ids count counts url uri path file files filename type types field fields length len
     policy policies ttl expiry expires expiration expire exp limit limits budget arn ref refs hint
     label prefix suffix version provider providers rotation manager store vault reset min max size
@@ -318,16 +315,13 @@ HARMLESS_AFTER = frozenset(
     rotates refresh refreshes refreshed expired change changed changes update updated prompt bytes
     bits stroke code up down press pressed event events frame frames
     """
-    )
 )
 # After the word, and secret all the same.
-STILL_SECRET_AFTER = frozenset(
-    words(
-        """
+STILL_SECRET_AFTER = words(
+    """
     prod production dev development stage staging test live old new current default value val string
     str text plain plaintext raw base base64 b64 enc encoded hex pem data main primary secondary admin
     root user db database master slave read write ro rw api key keys secret secrets token tokens
     password pass hash salt seed x a b c
     """
-    )
 )

@@ -60,7 +60,7 @@ def any_of(words: Sequence[str]) -> str:
 
 
 class PatternSet:
-    """Many patterns of which one pass says which match a whole value."""
+    """Many patterns of which one pass says which match at the start of a text."""
 
     __slots__ = ("_program", "sources")
 
@@ -68,12 +68,12 @@ class PatternSet:
         self.sources = tuple(sources)
         self._program: re2.Set | None = None
 
-    def fullmatch(self, value: str) -> list[int]:
-        """The indices of the patterns that match all of `value`."""
+    def match(self, text: str) -> list[int]:
+        """The indices of the patterns that match at the start of `text`."""
         if self._program is None:
-            program = re2.Set.FullMatchSet(_options(capture=False))
+            program = re2.Set.MatchSet(_options(capture=False))
             for source in self.sources:
                 program.Add(source)
             program.Compile()
             self._program = program
-        return sorted(self._program.Match(value))
+        return sorted(self._program.Match(text))

@@ -12,38 +12,44 @@ from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
 from tikitaka.safety.wordlists import words
 
-_TOKEN = re.compile(r"[^\s,;，。、；：\"“”„«»「」『』`<>]{4,512}")
-_EDGES = "\"'`“”„‘’«»「」『』()[]{}*_"
-_STOP = re.compile(r"[.!?。！？](?=\s|$)|\n\s*\n")
-_LINK_WORDS = words(
+_TOKEN = re.compile(r"[^\s,;，。、；：\"“”„«»「」『』`<>|]{4,512}")
+_EDGES = "\"'`“”„‘’«»「」『』()[]{}*"
+_SENTENCE_END = re.compile(r"[.!?。！？;；](?=\s)|[\n。！？]")
+_REACH = 72
+# What ties a value to the word before it: a sign, a verb, a particle.
+_LINKS = words(
     """
-    is was now are be been ist war lautet lautete wurde heißt es est era é è är er on to jest je brzmi
-    van là adalah ialah este bylo byl είναι это изменён изменен на такой теперь является है हैं olarak
-    idi has have had became becomes remains stays equals set reset changed rotated updated currently
-    still temporarily should will gesetzt geändert auf sur as named called hieß blijft wordt werd sono
-    fue sigue siendo siempre sekarang hiện bây giờ nyt on nu ny nová nowe nové eski yeni új az a le la
-    el o always just only simply both reads reading e.g. i.e. like value
+    is was now are be been ist war lautet lautete wurde heißt es est era é è är er on to jest je brzmi van là adalah ialah este bylo
+    byl είναι это изменён изменен такой теперь является है हैं olarak idi became becomes remains stays equals set reset currently
+    still temporarily gesetzt auf sur as named called hieß blijft wordt werd sono fue sigue nyt nu ny nová nowe nové eski yeni új az
+    always just only simply reads like value = := => -> : - – — → : ： ＝ は が 是 为 為 は、 은 는 이 가 هو هي היא הוא คือ with mit con avec com med
+    using via user pass pw und and y et e и
     """
 )
-_LINK = re.compile(
-    r"(?i)[\"'`*_)\]]{0,4}"
-    r"(?:\s(?:for|of|to|on|at|in|für|von|vom|zum|zur|im|para|de|del|della|do|da|du|des|pour|voor|til|för|för|na|do|dla|pro|için|до|для|от|к|у|на|до|fra|till|av)"
-    r"\s[\w@./-]{1,40}(?:\s[\w@./-]{1,30}){0,3}?(?=\s(?:is|was|ist|es|est|é|è|är|er|on|jest|je|=)\s|\s?[:：=]))?"
-    r"(?:[\s:：=\-–—>→(]{1,6}(?:" + "|".join(map(re.escape, _LINK_WORDS)) + r")(?![\w']))"
-    r"{0,6}"
-    r"[\s]{0,2}(?:は|が|是|为|為|은|는|이|가|を|هو|هي|היא|הוא|คือ|है)?[\s:：=\-–—>→\"'`“„«「『(*]{0,8}"
+_SIGN_BEFORE = re.compile(
+    r"[:：=＝→>–—(「『“\"'`*-]\s{0,3}[\"'`“„«「『(*]{0,4}$|[はがを是为為은는이가]\s{0,2}[「『\"'`]{0,2}$"
+)
+_LAST_WORD = re.compile(r"([^\s\"'`“„«(*]{1,24})[\s\"'`“„«「『(*]{1,6}$")
+_FIRST_LINK = re.compile(
+    r"(?i)[\"'`”»」)*]{0,3}[\s,]{0,3}(?:(?:is|was|as|ist|es|est|é|è|als|como|comme|come|som|jako|olarak|это|как|for|för|を|は|是|-|–|—|=|\()"
+    r"[\s(]{1,3}|を|は|是){0,2}(?:(?:still|now|the|our|my|your|a|an|das|die|der|la|le|el|los|mot|o|il|de|het|new|old|root|admin|current|shared|"
+    r"wifi|wi-fi|db|database|temporary|temp|staging|prod|production|test|hub|default|master|service|api|access|user|ssh|vpn|neue|alte|"
+    r"nueva|nouveau|actual|initial|common|team|backup)\s){0,5}"
 )
 _ACCOUNT = Pattern(
-    r"(?i)\b(?:creds?|credentials?|login|log ?in|log(?:ged)? (?:in|on)|sign ?in|account|accès|acceso|zugang|zugangsdaten|anmeldung|acesso|accesso|вход|доступ|логин|auth|user(?:name)?|ssh|"
-    r"connexion|inloggning|giriş|dostęp|logowanie|přihlášení|credenciales|credenciais|credenziali|identifiants|учетка|учётка|登录|账号|帳號|ログイン|계정|로그인)\b?"
-    r"[\s:：=]{0,3}(?:(?:is|are|as|with|mit|con|avec|com|using|via|for|to|data|use|the|user|are:|ist|sind|на|под|с|по|por|für|in)[\s:：]{1,3}){0,5}[\"'`(]{0,2}([\w.@+-]{1,64}) ?(?:/|:|\||,| and | und | y | et | e | и ) ?[\"'`]?([^\s\"'`,;，。<>]{4,})"
-)
-_VALUE_FIRST = re.compile(
-    r"(?i)[\"'`”»」)*]{0,3}[\s,]{0,3}(?:(?:is|was|as|ist|es|est|é|è|als|como|comme|come|som|jako|olarak|это|как|for|to|für|を|は|是|als das|as the|as a|as our|(?:is|was|ist|es|est) (?:the|our|my|still the|das|la|el|le|a)|-|–|—|=|\()[\s(]{1,3})"
-    r"(?:(?:the|our|my|your|a|an|das|die|der|la|le|el|los|mot|o|a|il|de|het|new|old|root|admin|current|shared|wifi|wi-fi|db|database|temporary|temp|staging|prod|production|test|hub|default|master|service|api|access|user|ssh|vpn|neue|alte|nueva|nouveau|actual)\s){0,5}"
+    r"(?i)\b(?:(?:creds?|credentials?|log ?in|log(?:ged)? (?:in|on)|sign ?in|account|accès|acceso|zugang|zugangsdaten|anmeldung|acesso|accesso|"
+    r"auth|user(?:name)?|ssh|connexion|inloggning|giriş|dostęp|logowanie|credenciales|credenciais|credenziali|identifiants|inloggegevens)[\s:：=]{1,3}|"
+    r"(?:login|pass|pw|pwd|user)/(?:pass|pw|password|pwd):? )"
+    r"(?:(?:is|are|as|with|mit|con|avec|com|using|via|for|to|data|use|the|user|ist|sind|por|für|in)[\s:：]{1,3}){0,5}"
+    r"[\"'`(]{0,2}([\w.@+-]{1,64}) ?(?:/|:|\||,| and | with | und | mit | y | con | et | avec | e | и ) ?[\"'`]?([^\s\"'`,;，。<>]{4,})"
+    r"|(?:вход|доступ|логин|учетка|учётка|přihlášení|登录|账号|帳號|账户|ログイン|계정|로그인)[\s:：=]{0,3}[\"'`(]{0,2}([\w.@+-]{1,64}) ?(?:/|:|\||,|，) ?"
+    r"[\"'`]?([^\s\"'`,;，。<>]{4,})"
+    r"|(?:^|[\s\"'`(])(admin|root|administrator|guest|deploy|postgres|test|operator|sa|svc|ubuntu|pi|bob|alice)(?: ?[:/] ?| with )([^\s\"'`,;，。<>/]{6,})"
 )
 _USED_FOR = Pattern(
-    r"(?i)\b(?:us(?:ed?|ing)|with|put|set|try|tried|paste[d]?|enter(?:ed)?|type[d]?|add(?:ed)?|pass(?:ed)?|benutz[a-z]{1,4}|usé|usa|mit|utilis[a-zé]{1,4}|got|took|sent|send|export(?:ed)?)\s(?:the\s|key\s|value\s|token\s){0,2}[\"'`]?([^\s\"'`]{8,})[\"'`]?\s(?:for|as|in|to|into|für|als|para|como|pour|comme)\s[\"'`]?([\w.-]{3,60})"
+    r"(?i)\b(?:us(?:ed?|ing)|with|put|set|try|tried|pasted?|enter(?:ed)?|typed?|add(?:ed)?|pass(?:ed)?|benutz[a-z]{1,4}|nutz[a-z]{1,4}|usé|usa|mit|"
+    r"utilis[a-zé]{1,4}|got|took|sent|send|export(?:ed)?)\s(?:the\s|key\s|value\s|token\s){0,2}[\"'`]?([^\s\"'`]{8,})[\"'`]?\s"
+    r"(?:for|as|in|to|into|für|als|para|como|pour|comme)\s[\"'`]?([\w.-]{3,60})"
 )
 
 
@@ -51,80 +57,126 @@ def prose(text: str) -> Iterator[Hit]:
     """Every password-like word that a sentence ties to a word for a secret."""
     for match in WORDS.finditer(text):
         key = read_key(text, *match.span())
-        if key is None:
-            continue
-        yield from _after(text, key)
-        yield from _before(text, key)
-    for match in _ACCOUNT.finditer(text):
-        value, start = _bare(text, *match.span(2))
-        if _is_password(value) and not match.group(2).startswith("/"):
-            yield Hit("prose.login", start, start + len(value), "A password after a user name.")
+        if key is not None:
+            yield from _after(text, key)
+            yield from _before(text, key)
+    yield from _accounts(text)
     for match in _USED_FOR.finditer(text):
         value, start = _bare(text, *match.span(1))
         named = WORDS.search(match.group(2))
-        if (
-            named
-            and read_key(match.group(2), *named.span())
-            and grade(value) >= Grade.PASSWORD
-            and len(value) >= 8
-            and not is_harmless(value)
-        ):
-            yield Hit(
-                "prose.used_for", start, start + len(value), "A value used for something that names a secret."
-            )
+        if named and read_key(match.group(2), *named.span()) and _is_odd(value, 8):
+            detail = "A value used for something that names a secret."
+            yield Hit("prose.used_for", start, start + len(value), detail)
 
 
 def _after(text: str, key: Key) -> Iterator[Hit]:
-    link = _LINK.match(text, key.end)
-    at = link.end() if link else key.end
-    token = _TOKEN.match(text, at)
-    if token is None:
-        return
-    linked = at - key.end > 1
-    value, start = _bare(text, *token.span())
-    if _fits(key, value, linked=linked):
-        yield Hit("prose.password", start, start + len(value), "A password after the word for one.")
+    """Values behind the key: the very next word, words after a link, and words that can only be passwords."""
+    limit = min(len(text), key.end + _REACH)
+    stop = _SENTENCE_END.search(text, key.end, limit)
+    adjacent = True
+    for token in _TOKEN.finditer(text, key.end, stop.start() if stop else limit):
+        end = token.end()
+        if end == limit and limit < len(text):
+            whole = _TOKEN.match(text, token.start())
+            end = whole.end() if whole else end
+        value, start = _bare(text, token.start(), end)
+        between = text[key.end : start]
+        near = adjacent and len(between) <= 12
+        linked = near if len(between) <= 3 else _is_linked(between)
+        if _fits(
+            key,
+            value,
+            linked=linked,
+            tight=len(between) > 1 or key.name.startswith("-") or key.name.isupper(),
+        ):
+            yield Hit("prose.password", start, start + len(value), "A password after the word for one.")
+        adjacent = False
+
+
+def _is_linked(between: str) -> bool:
+    if _SIGN_BEFORE.search(between):
+        return True
+    word = _LAST_WORD.search(between)
+    return word is not None and word.group(1).lower() in _LINKS
 
 
 def _before(text: str, key: Key) -> Iterator[Hit]:
-    """`X is the password`: the value stands before a link that ends at the key."""
-    begin = max(0, key.start - 160)
+    """`X is the password`: the value stands before a link that ends at the key, or can only be a password."""
+    begin = max(0, key.start - 4 * _REACH)
     for token in _TOKEN.finditer(text, begin, key.start):
-        if text[token.start() - 1 : token.start()].strip() and token.start() == begin:
-            continue
-        link = _VALUE_FIRST.match(text, token.end(), key.start)
-        if link is None or link.end() != key.start:
+        if key.start - token.end() > _REACH or (token.start() == begin > 0 and not text[begin - 1].isspace()):
             continue
         value, start = _bare(text, *token.span())
-        if _fits(key, value, linked=True) and grade(value) >= Grade.PASSWORD:
+        link = _FIRST_LINK.match(text, token.end(), key.start)
+        linked = link is not None and link.end() == key.start and link.end() > token.end()
+        if linked and _fits(key, value, linked=True, tight=True) and grade(value) >= Grade.PASSWORD:
             yield Hit(
                 "prose.password_first", start, start + len(value), "A password before the word for one."
             )
+        elif (
+            (key.is_password and _is_unmistakable(value) or _is_constant(key) and _is_generated(value))
+            and not _SENTENCE_END.search(text, token.end(), key.start)
+        ):
+            yield Hit("prose.password_first", start, start + len(value), "A password near the word for one.")
 
 
-def _fits(key: Key, value: str, *, linked: bool) -> bool:
+def _accounts(text: str) -> Iterator[Hit]:
+    for match in _ACCOUNT.finditer(text):
+        group = next(g for g in (2, 4, 6) if match.start(g) >= 0)
+        value, start = _bare(text, *match.span(group))
+        if not value.startswith("/") and _is_password(value) and (group != 6 or _is_unmistakable(value)):
+            yield Hit("prose.login", start, start + len(value), "A password after a user name.")
+
+
+def _fits(key: Key, value: str, *, linked: bool, tight: bool) -> bool:
     if key.is_password:
-        return _is_password(value)
-    if is_harmless(value) or len(value) < 8:
+        return _is_password(value) if linked else _is_unmistakable(value)
+    if not linked or not _is_odd(value, 8):
         return False
-    level = grade(value)
-    if level == Grade.RANDOM:
-        return not (is_hex(value) and len(value) in {40, 64} and not linked)
-    return level == Grade.PASSWORD and linked and key.strong and len(value) >= 8
+    if grade(value) == Grade.RANDOM:
+        return tight or not (is_hex(value) and len(value) in {40, 64})
+    return key.strong
+
+
+def _is_constant(key: Key) -> bool:
+    """Whether the key is written like an environment variable, so that it names one value and not a topic."""
+    return "_" in key.name and key.name.isupper()
+
+
+def _is_generated(value: str) -> bool:
+    return _is_odd(value, 16) and grade(value) == Grade.RANDOM and not (is_hex(value) and len(value) in {40, 64})
+
+
+def _is_odd(value: str, least: int) -> bool:
+    return "://" not in value and len(value) >= least and grade(value) >= Grade.PASSWORD and not is_harmless(value)
 
 
 def _is_password(value: str) -> bool:
-    if len(value) < 6 or is_harmless(value) or is_uuid(value):
+    return _is_odd(value, 6) and not is_uuid(value)
+
+
+def _is_unmistakable(value: str) -> bool:
+    """Whether the value can hardly be anything but a password: symbols among digits and letters, or random letters."""
+    if not _is_password(value) or any(c in value for c in "/:()=<>{}[]\\") or is_hex(value):
         return False
-    return grade(value) >= Grade.PASSWORD
+    if any(c in "!$%&#*~^+@?" for c in value) and any(c.isdigit() for c in value):
+        local, _, host = value.partition("@")
+        return not ("." in host and local) and not value.startswith(("#", "+", "@"))
+    mixed = (
+        any(c.isupper() for c in value)
+        and any(c.islower() for c in value)
+        and any(c.isdigit() for c in value)
+    )
+    return mixed and len(value) >= 12 and grade(value) == Grade.RANDOM and "." not in value
 
 
 def _bare(text: str, start: int, end: int) -> tuple[str, int]:
     """The word without quotes, brackets and sentence marks around it."""
-    while start < end and text[start] in _EDGES and text[start] != "_":
+    while start < end and text[start] in _EDGES:
         start += 1
     while end > start and (
-        text[end - 1] in "\"'`“”„‘’«»「」『』:.?" or (text[end - 1] in ")]}" and _unopened(text[start:end]))
+        text[end - 1] in "\"'`“”„‘’«»「」『』:.?"
+        or (text[end - 1] in ")]}" and _is_unopened(text[start:end]))
     ):
         end -= 1
     if text[start:end].endswith("**"):
@@ -132,6 +184,6 @@ def _bare(text: str, start: int, end: int) -> tuple[str, int]:
     return text[start:end], start
 
 
-def _unopened(value: str) -> bool:
+def _is_unopened(value: str) -> bool:
     closing = value[-1]
     return value.count({")": "(", "]": "[", "}": "{"}[closing]) < value.count(closing)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tikitaka.safety.allow import is_sample
 from tikitaka.safety.findings import Hit
@@ -113,6 +115,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
         "facebook",
         rf"(?:EAA[A-Z]{_W}{{50,}}|EAACEdEose0cBA{_W}{{20,}}|IGQ[A-Za-z0-9_-]{{60,}}|IGAA[A-Za-z0-9]{{60,}}|THAA[A-Za-z0-9]{{60,}})",
     ),
+    ("facebook_app", r"[0-9]{13,17}\|[A-Za-z0-9_-]{27}"),
     ("paypal", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
     ("plaid", r"access-(?:sandbox|development|production)-[0-9a-f-]{36}"),
     ("adyen", r"AQE[a-z][A-Za-z0-9+/=_.-]{60,}"),
@@ -256,26 +259,62 @@ SHAPES: tuple[tuple[str, str], ...] = (
 )
 
 _EDGE = r"(?:^|[^A-Za-z0-9_])"
-_ALL = Pattern(_EDGE + "(?:" + "|".join(f"(?:{shape})" for _, shape in SHAPES) + ")", capture=False)
-_NAMES = PatternSet([shape for _, shape in SHAPES])
+_COUNT = re.compile(r"\{([0-9]+)(?:,[0-9]*)?\}")
+_LONGEST = 1000
+
+
+def _opening(shape: str) -> str:
+    """The shape with every larger count cut to "three or more": small enough for one automaton over all providers."""
+    return _COUNT.sub(lambda count: count.group() if int(count.group(1)) < 4 else "{3,}?", shape)
+
+
+def _bounded(shape: str) -> str:
+    return re.sub(r"\{([0-9]+),\}", rf"{{\1,{_LONGEST}}}", shape)
+
+
+_OPENINGS = Pattern(_EDGE + "(?:" + "|".join(f"(?:{_opening(shape)})" for _, shape in SHAPES) + ")", capture=False)
+_WHICH = PatternSet([_opening(shape) for _, shape in SHAPES])
+_REST = re.compile(rf"[A-Za-z0-9+/=_.-]{{0,{16 * _LONGEST}}}")
+
+
+@lru_cache(maxsize=len(SHAPES))
+def _exact(number: int) -> re.Pattern[str]:
+    return re.compile(_bounded(SHAPES[number][1]))
 
 
 def provider_tokens(text: str) -> Iterator[Hit]:
     """Every credential in a known format; the rule names the provider."""
-    for match in _ALL.finditer(text):
-        start, end = match.span()
+    done = 0
+    for opening in _OPENINGS.finditer(text):
+        start = opening.start()
         if not (text[start].isalnum() or text[start] == "_"):
             start += 1
-        while end > start and text[end - 1] in ".-/+":
-            end -= 1
-        value = text[start:end]
-        if is_sample(value) or not _is_plausible(value):
+        if start < done:
             continue
-        numbers = _NAMES.fullmatch(value)
-        provider = SHAPES[numbers[0]][0].replace("_", " ") if numbers else "a known provider"
-        yield Hit(
-            f"provider.{provider.replace(' ', '_')}", start, end, f"A credential in the format of {provider}."
-        )
+        number, end = _longest(text, start)
+        value = text[start:end]
+        if not value or is_sample(value) or not _is_plausible(value):
+            continue
+        done = end
+        provider = SHAPES[number][0]
+        detail = f"A credential in the format of {provider.replace('_', ' ')}."
+        yield Hit(f"provider.{provider}", start, end, detail)
+
+
+def _longest(text: str, start: int) -> tuple[int, int]:
+    """The provider whose format reaches furthest from `start`, and where it ends."""
+    best = (0, start)
+    for number in _WHICH.match(text[start : start + 120]):
+        found = _exact(number).match(text, start)
+        if found and found.end() > best[1]:
+            best = (number, found.end())
+    number, end = best
+    if end - start >= _LONGEST:
+        rest = _REST.match(text, end)
+        end = rest.end() if rest else end
+    while end > start and text[end - 1] in ".-/+":
+        end -= 1
+    return number, end
 
 
 def _is_plausible(value: str) -> bool:

@@ -28,7 +28,7 @@ _JOINS = Pattern(
     r"|\"[ \t]{0,8}\r?\n[ \t]{0,40}\"|'[ \t]{0,8}\r?\n[ \t]{0,40}'"  # adjacent literals
     r"|\"[ \t]{1,3}\"|'[ \t]{1,3}'"
     r"|<!--[^>\n]{0,40}-->|</?(?:b|i|em|strong|wbr|span|code|u|s|mark|font)>|<wbr ?/>"
-    r"|\*{1,3}|~~"
+    r"|\*{1,3}|~~|`{1,2}"
 )
 _SPACED = Pattern(r"(?:^|[\s\"'(>:])((?:[^\s] ){5,}[^\s])|(?:^|[\s\"'(>:])((?:\w[.\-_*·|]){5,}\w)")
 _WIDE_SPACED = Pattern(r"(?:[^\s](?: {1,4}|\t)){6,}[^\s]")
@@ -110,11 +110,11 @@ def joined(view: View) -> View:
 
 def _inside(text: str, start: int, end: int) -> bool:
     """Whether the join touches a word, so that closing it up may complete one."""
-    if text[start] not in "*~<":
+    if text[start] not in "*~<`":
         return True
     before = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_-=")
     after = end < len(text) and (text[end].isalnum() or text[end] in "_-=")
-    return before or after
+    return (before and after) if text[start] == "`" else (before or after)
 
 
 def unspaced(view: View) -> View:

@@ -20,13 +20,11 @@ from tikitaka.safety.wordlists import words
 Rule = Callable[[str], Iterator[Hit]]
 
 _WORDS = re.compile(r"[A-Za-z]{2,}")
-_COMMON = frozenset(
-    words(
-        """
+_COMMON = words(
+    """
     the and you your all ignore instructions this that with system prompt password send rules not for
     from show print previous reveal
     """
-    )
 )
 _ROTATED = frozenset(codecs.encode(word, "rot13") for word in _COMMON)
 _REVERSED = frozenset(word[::-1] for word in _COMMON if len(word) > 2)

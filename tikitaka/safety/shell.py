@@ -14,52 +14,42 @@ from tikitaka.safety.wordlists import words
 
 _SEGMENT = re.compile(r"\|\||&&|[|;\n`]|\$\(|<\(|\)")
 _PIPE = re.compile(r"\|(?!\|)|<\(|\$\(|`")
-_SHELLS = frozenset(
-    words(
-        """
+_SHELLS = words(
+    """
     sh bash zsh dash ksh fish ash csh tcsh python python2 python3 perl ruby node php pwsh powershell
     iex cmd lua deno bun osascript source . eval sudo xargs tclsh
     """
-    )
 )
-_FETCHERS = frozenset(
-    words(
-        """
+_FETCHERS = words(
+    """
     curl wget fetch http https aria2c lwp-request lynx iwr irm invoke-webrequest invoke-restmethod
     httpie xh certutil bitsadmin nc ncat netcat
     """
-    )
 )
 _DECODERS = words(
     """
     base64 base32 xxd openssl gunzip gzip zcat rev tr uudecode base58 gpg basenc
     """
 )
-_READERS = frozenset(
-    words(
-        """
+_READERS = words(
+    """
     cat tar env printenv history find grep zip gzip git ls dd set cp less head tail pg_dump mysqldump
     sqlite3 getent strings export declare pass security
     """
-    )
 )
-_SENDERS = frozenset(
-    words(
-        """
+_SENDERS = words(
+    """
     curl wget nc ncat netcat socat telnet mail sendmail mutt ssh scp rsync http https aws gsutil
     rclone tftp ftp sftp nslookup dig ping s3cmd
     """
-    )
 )
-_KNOWN_INSTALLERS = frozenset(
-    words(
-        """
+_KNOWN_INSTALLERS = words(
+    """
     sh.rustup.rs static.rust-lang.org get.docker.com astral.sh deb.nodesource.com
     install.python-poetry.org get.k3s.io raw.githubusercontent.com bun.sh get.pnpm.io starship.rs
     get.helm.sh sdk.cloud.google.com deno.land fnm.vercel.app get.sdkman.io brew.sh pyenv.run mise.run
     get.volta.sh just.systems
     """
-    )
 )
 _ROOTS = re.compile(
     r"(?:/|/\*|~|~/|~/\*|\$HOME|\$\{HOME\}|\"\$HOME\"|\$HOME/\*?|/(?:home|etc|usr|var|boot|root|bin|lib|opt|srv|mnt|sys|dev|data|System|Users|Windows)(?:/\*?)?|\*|\.\*|\.|\./|\./\*|\.\.|\.\./?\*?|[A-Za-z]:\\?\*?|"
@@ -75,9 +65,11 @@ _SHAPES: tuple[tuple[str, str, Pattern], ...] = tuple(
         (
             "shell.reverse",
             "Opens a shell to another machine.",
-            (r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n|;]*\s-[a-z]*[ec]\b\s*\S|\b(?:nc|ncat|netcat)\b[^\n]*\|\s*(?:/bin/)?(?:ba|z|da)?sh\b|\bsocat\b[^\n]*\b(?:exec|system)\b|mkfifo[^\n]*\b(?:nc|ncat|telnet|openssl)\b|"
-            r"\bsocket\b[^\n]*\b(?:connect|dup2|subprocess|pty)\b|fsockopen|TCPSocket|Net\.Sockets\.TCPClient|IO::Socket::INET|/inet/tcp/|\btelnet\b[^\n]*\|\s*(?:/bin/)?(?:ba)?sh|pty\.spawn|"
-            r"\bssh\b[^\n]*\s-R\s|\bxterm\s+-display|\bbash\s+-i\b[^\n]*>&|0>&1|0<&1|child_process[^\n]*(?:exec|spawn)[^\n]*(?:/bin/sh|net\.)|msfvenom|meterpreter|chisel client|\bngrok tcp"),
+            (
+                r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n|;]*\s-[a-z]*[ec]\b\s*\S|\b(?:nc|ncat|netcat)\b[^\n]*\|\s*(?:/bin/)?(?:ba|z|da)?sh\b|\bsocat\b[^\n]*\b(?:exec|system)\b|mkfifo[^\n]*\b(?:nc|ncat|telnet|openssl)\b|"
+                r"\bsocket\b[^\n]*\b(?:connect|dup2|subprocess|pty)\b|fsockopen|TCPSocket|Net\.Sockets\.TCPClient|IO::Socket::INET|/inet/tcp/|\btelnet\b[^\n]*\|\s*(?:/bin/)?(?:ba)?sh|pty\.spawn|"
+                r"\bssh\b[^\n]*\s-R\s|\bxterm\s+-display|\bbash\s+-i\b[^\n]*>&|0>&1|0<&1|child_process[^\n]*(?:exec|spawn)[^\n]*(?:/bin/sh|net\.)|msfvenom|meterpreter|chisel client|\bngrok tcp"
+            ),
         ),
         (
             "shell.fork_bomb",
@@ -87,36 +79,46 @@ _SHAPES: tuple[tuple[str, str, Pattern], ...] = tuple(
         (
             "shell.disk",
             "Overwrites a disk.",
-            (r"\bdd\b[^\n]*\bof=/dev/(?:sd|nvme|hd|vd|disk|mmcblk|mem|xvd)|>\s*/dev/(?:sd|nvme|hd|vd|disk|xvd|mem)|\bmkfs(?:\.[a-z0-9]+)?\s+[^\n]*/dev/|\bmkswap\s+/dev|\bwipefs\b[^\n]*/dev|\bshred\b[^\n]*(?:/dev/|/|~)|"
-            r"\bformat\s+[cd]:|\bdiskpart\b|\bblkdiscard\b|\bhdparm\b[^\n]*--security-erase|\bcat\s+/dev/(?:zero|u?random)\s*>|\bcryptsetup\s+(?:luksFormat|erase)\b|\bsgdisk\b[^\n]*-Z"),
+            (
+                r"\bdd\b[^\n]*\bof=/dev/(?:sd|nvme|hd|vd|disk|mmcblk|mem|xvd)|>\s*/dev/(?:sd|nvme|hd|vd|disk|xvd|mem)|\bmkfs(?:\.[a-z0-9]+)?\s+[^\n]*/dev/|\bmkswap\s+/dev|\bwipefs\b[^\n]*/dev|\bshred\b[^\n]*(?:/dev/|/|~)|"
+                r"\bformat\s+[cd]:|\bdiskpart\b|\bblkdiscard\b|\bhdparm\b[^\n]*--security-erase|\bcat\s+/dev/(?:zero|u?random)\s*>|\bcryptsetup\s+(?:luksFormat|erase)\b|\bsgdisk\b[^\n]*-Z"
+            ),
         ),
         (
             "shell.persistence",
             "Gives somebody a lasting way in.",
-            (r">>?\s*[\"']?(?:~|\$HOME|/root|/home/[^/\s]+)?/?\.ssh/authorized_keys|\btee\b[^\n]*authorized_keys|>>?\s*/etc/(?:sudoers|passwd|shadow|cron|rc\.local|ld\.so\.preload|profile|hosts)|\btee\b[^\n]*/etc/(?:sudoers|passwd|shadow|cron|ld\.so)|NOPASSWD:\s*ALL|"
-            r"\|\s*crontab\s+-|\bcrontab\b[^\n]*(?:curl|wget|nc |bash|http)|\(\s*crontab\s+-l|>>?\s*[\"']?(?:~|\$HOME)/\.(?:bashrc|zshrc|profile|bash_profile|zshenv)\b|\buseradd\b[^\n]*(?:-o\s+-u\s*0|-u\s*0|-G\s*(?:sudo|wheel|root))|"
-            r"\busermod\b[^\n]*(?:sudo|wheel|root)|\bchmod\s+(?:[ugoa]*\+s|[2467][0-7]{3})\s+\S*(?:bash|sh|/bin/|python|find|vim)|\bsetcap\s+cap_setuid|LD_PRELOAD=|\bgit\s+config\b[^\n]*(?:core\.hooksPath|core\.sshCommand|core\.fsmonitor|alias\.[a-z]+\s+[\"']?!)|"
-            r"\bsystemctl\s+enable\b[^\n]*/tmp|\breg\s+add\b[^\n]*\\Run|\bschtasks\b[^\n]*/create|\bat\s+now\b[^\n]*(?:curl|bash|sh)|\bnet\s+localgroup\s+administrators\b|\.git/hooks/[a-z-]+[^\n]*(?:curl|wget|nc )|\becho\b[^\n]*:0:0:[^\n]*>>"),
+            (
+                r">>?\s*[\"']?(?:~|\$HOME|/root|/home/[^/\s]+)?/?\.ssh/authorized_keys|\btee\b[^\n]*authorized_keys|>>?\s*/etc/(?:sudoers|passwd|shadow|cron|rc\.local|ld\.so\.preload|profile|hosts)|\btee\b[^\n]*/etc/(?:sudoers|passwd|shadow|cron|ld\.so)|NOPASSWD:\s*ALL|"
+                r"\|\s*crontab\s+-|\bcrontab\b[^\n]*(?:curl|wget|nc |bash|http)|\(\s*crontab\s+-l|>>?\s*[\"']?(?:~|\$HOME)/\.(?:bashrc|zshrc|profile|bash_profile|zshenv)\b|\buseradd\b[^\n]*(?:-o\s+-u\s*0|-u\s*0|-G\s*(?:sudo|wheel|root))|"
+                r"\busermod\b[^\n]*(?:sudo|wheel|root)|\bchmod\s+(?:[ugoa]*\+s|[2467][0-7]{3})\s+\S*(?:bash|sh|/bin/|python|find|vim)|\bsetcap\s+cap_setuid|LD_PRELOAD=|\bgit\s+config\b[^\n]*(?:core\.hooksPath|core\.sshCommand|core\.fsmonitor|alias\.[a-z]+\s+[\"']?!)|"
+                r"\bsystemctl\s+enable\b[^\n]*/tmp|\breg\s+add\b[^\n]*\\Run|\bschtasks\b[^\n]*/create|\bat\s+now\b[^\n]*(?:curl|bash|sh)|\bnet\s+localgroup\s+administrators\b|\.git/hooks/[a-z-]+[^\n]*(?:curl|wget|nc )|\becho\b[^\n]*:0:0:[^\n]*>>"
+            ),
         ),
         (
             "shell.guards",
             "Switches the machine's own guards or traces off.",
-            (r"\bsetenforce\s+0|\biptables\s+(?:-t\s+\w+\s+)?-F|\bufw\s+(?:--force\s+)?(?:disable|reset)|\bnft\s+flush\s+ruleset|\bsystemctl\s+(?:stop|disable|mask)\b[^\n]*(?:auditd|apparmor|firewalld|ufw|rsyslog|fail2ban|falco|selinux|crowdstrike|osquery|iptables|clamav)|"
-            r"\bservice\s+(?:auditd|iptables|rsyslog|apparmor)\s+stop|\bhistory\s+-[cw]|unset\s+HISTFILE|HISTFILE=/dev/null|HISTSIZE=0|\bauditctl\s+-[eD]|>\s*/var/log/|\b(?:rm|shred|truncate)\b[^\n]*(?:/var/log|\.bash_history|auth\.log|wtmp)|Set-MpPreference|"
-            r"Set-ExecutionPolicy\s+(?:Bypass|Unrestricted)|-ExecutionPolicy\s+Bypass|\bbcdedit\b|vssadmin\s+delete|wevtutil\s+cl|\bNODE_TLS_REJECT_UNAUTHORIZED=0|\bchattr\s+-i\b[^\n]*/etc|\bpasswd\s+-d\b|\bkill\s+-9\s+-1\b|\bln\s+-sf?\s+/dev/null\b[^\n]*(?:history|log)"),
+            (
+                r"\bsetenforce\s+0|\biptables\s+(?:-t\s+\w+\s+)?-F|\bufw\s+(?:--force\s+)?(?:disable|reset)|\bnft\s+flush\s+ruleset|\bsystemctl\s+(?:stop|disable|mask)\b[^\n]*(?:auditd|apparmor|firewalld|ufw|rsyslog|fail2ban|falco|selinux|crowdstrike|osquery|iptables|clamav)|"
+                r"\bservice\s+(?:auditd|iptables|rsyslog|apparmor)\s+stop|\bhistory\s+-[cw]|unset\s+HISTFILE|HISTFILE=/dev/null|HISTSIZE=0|\bauditctl\s+-[eD]|>\s*/var/log/|\b(?:rm|shred|truncate)\b[^\n]*(?:/var/log|\.bash_history|auth\.log|wtmp)|Set-MpPreference|"
+                r"Set-ExecutionPolicy\s+(?:Bypass|Unrestricted)|-ExecutionPolicy\s+Bypass|\bbcdedit\b|vssadmin\s+delete|wevtutil\s+cl|\bNODE_TLS_REJECT_UNAUTHORIZED=0|\bchattr\s+-i\b[^\n]*/etc|\bpasswd\s+-d\b|\bkill\s+-9\s+-1\b|\bln\s+-sf?\s+/dev/null\b[^\n]*(?:history|log)"
+            ),
         ),
         (
             "shell.open",
             "Opens everything to everybody.",
-            (r"\bchmod\s+(?:-[a-zA-Z]*R[a-zA-Z]*\s+|--recursive\s+)?(?:0?777|a\+rwx|ugo\+rwx|[ao]\+w)\s+(?:/(?:\s|$|etc|usr|var|root|home|bin)|~)|\bchown\s+-[a-zA-Z]*R[a-zA-Z]*\s+\S+\s+/(?:\s|$|etc|usr|var|bin)|\bdocker\s+run\b[^\n]*(?:--privileged[^\n]*-v\s*/:|-v\s*/:/|--pid=host|--mount[^\n]*source=/,)|"
-            r"docker\.sock[^\n]*\bchroot\b|\bnsenter\b[^\n]*-t\s*1\b|\bkubectl\s+create\s+clusterrolebinding\b[^\n]*cluster-admin|\baws\s+iam\s+(?:attach-user-policy|put-user-policy|create-access-key)\b[^\n]*|\baws\s+s3api\s+put-bucket-acl\b[^\n]*public|\bgcloud\b[^\n]*add-iam-policy-binding\b[^\n]*(?:allUsers|roles/owner)"),
+            (
+                r"\bchmod\s+(?:-[a-zA-Z]*R[a-zA-Z]*\s+|--recursive\s+)?(?:0?777|a\+rwx|ugo\+rwx|[ao]\+w)\s+(?:/(?:\s|$|etc|usr|var|root|home|bin)|~)|\bchown\s+-[a-zA-Z]*R[a-zA-Z]*\s+\S+\s+/(?:\s|$|etc|usr|var|bin)|\bdocker\s+run\b[^\n]*(?:--privileged[^\n]*-v\s*/:|-v\s*/:/|--pid=host|--mount[^\n]*source=/,)|"
+                r"docker\.sock[^\n]*\bchroot\b|\bnsenter\b[^\n]*-t\s*1\b|\bkubectl\s+create\s+clusterrolebinding\b[^\n]*cluster-admin|\baws\s+iam\s+(?:attach-user-policy|put-user-policy|create-access-key)\b[^\n]*|\baws\s+s3api\s+put-bucket-acl\b[^\n]*public|\bgcloud\b[^\n]*add-iam-policy-binding\b[^\n]*(?:allUsers|roles/owner)"
+            ),
         ),
         (
             "shell.encoded",
             "Runs a command that it hides.",
-            (r"(?i)\bpowershell(?:\.exe)?\b[^\n]*\s-(?:e|en|enc|enco|encodedcommand|ec)\s+[A-Za-z0-9+/=]{8,}|\beval\s+[\"']?\$\((?:[^\n)]*\b(?:curl|wget|base64|xxd|printf|echo)\b)|\bpython[23]?\s+-c\s+[^\n]*(?:exec|eval|__import__|b64decode|urlopen|requests\.get)|\bperl\s+-e\s+[^\n]*(?:exec|system|unpack|socket)|"
-            r"\bruby\s+-(?:e|rsocket)\s*[^\n]*(?:exec|system|socket|eval)|\bphp\s+-r\s+[^\n]*(?:exec|system|shell_exec|eval|passthru)|\bnode\s+-e\s+[^\n]*(?:child_process|eval|https?\.get)|\bawk\b[^\n]*BEGIN\s*\{[^\n]*(?:system|/inet)|\bfind\s+/\s[^\n]*-exec\s+(?:rm|sh|bash)|\b(?:mshta|regsvr32|rundll32|certutil|bitsadmin|msiexec)\b[^\n]*(?:https?:|javascript:)|"
-            r"\biex\b[^\n]*(?:downloadstring|iwr|irm|new-object|invoke-)|(?:downloadstring|iwr|irm|invoke-webrequest)\b[^\n]*\|\s*iex\b|\bxargs\b[^\n]*\brm\s+-rf\s+/"),
+            (
+                r"(?i)\bpowershell(?:\.exe)?\b[^\n]*\s-(?:e|en|enc|enco|encodedcommand|ec)\s+[A-Za-z0-9+/=]{8,}|\beval\s+[\"']?\$\((?:[^\n)]*\b(?:curl|wget|base64|xxd|printf|echo)\b)|\bpython[23]?\s+-c\s+[^\n]*(?:exec|eval|__import__|b64decode|urlopen|requests\.get)|\bperl\s+-e\s+[^\n]*(?:exec|system|unpack|socket)|"
+                r"\bruby\s+-(?:e|rsocket)\s*[^\n]*(?:exec|system|socket|eval)|\bphp\s+-r\s+[^\n]*(?:exec|system|shell_exec|eval|passthru)|\bnode\s+-e\s+[^\n]*(?:child_process|eval|https?\.get)|\bawk\b[^\n]*BEGIN\s*\{[^\n]*(?:system|/inet)|\bfind\s+/\s[^\n]*-exec\s+(?:rm|sh|bash)|\b(?:mshta|regsvr32|rundll32|certutil|bitsadmin|msiexec)\b[^\n]*(?:https?:|javascript:)|"
+                r"\biex\b[^\n]*(?:downloadstring|iwr|irm|new-object|invoke-)|(?:downloadstring|iwr|irm|invoke-webrequest)\b[^\n]*\|\s*iex\b|\bxargs\b[^\n]*\brm\s+-rf\s+/"
+            ),
         ),
         (
             "shell.delete",

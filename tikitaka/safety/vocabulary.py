@@ -88,23 +88,19 @@ ENGLISH: dict[str, str] = {
 }
 
 # Words after which a verb is an order to the reader rather than a report about somebody.
-LEADS = frozenset(
-    words(
-        """
+LEADS = words(
+    """
     and then please must should now just also you to always simply can may could shall will would
     kindly or but so therefore instead first next immediately here need have agents agent ai assistant
     models llms everyone anybody whoever reader readers quietly silently secretly never lets let help
     want ought simply better ok okay hey hi important note urgent attention task todo request order
     rule system user finally before after while when if once hereby not do dont
     """
-    )
 )
 # Subjects whose verb tells what they do themselves.
-REPORTS = frozenset(
-    words(
-        """
+REPORTS = words(
+    """
     we they i it tests test linter linters formatter it's subclasses users clients browsers servers ci
     git who which that who's the a an this scripts tools parsers workers jobs handlers callers he she
     """
-    )
 )
