@@ -26,10 +26,10 @@ class User(AbstractUser):
     def has_perm(self, perm: str, obj: Any = None) -> bool:
         """Django answers yes to everything for a superuser; our own permissions are never answered that way."""
         codename = perm.rsplit(".", maxsplit=1)[-1]
-        if codename in Permission:
+        if codename in dict(OBJECT_PERMISSIONS):
             from apps.accounts.selectors import held_permissions
 
-            return obj is not None and self.is_active and Permission(codename) in held_permissions(self, obj)
+            return obj is not None and self.is_active and codename in held_permissions(self.pk, obj)
         return super().has_perm(perm, obj)
 
     def __str__(self) -> str:

@@ -14,6 +14,9 @@ from tikitaka.authz import Permission, Principal, PrincipalKind
 from tikitaka.errors import NotFound
 
 
+CODENAMES = frozenset(permission.value for permission in Permission)
+
+
 def principal_of(user: User, auth: Mapping[str, Any] | None = None) -> Principal:
     """A logged-in person as a principal; `auth` says how they proved who they are."""
     return Principal(
@@ -21,24 +24,18 @@ def principal_of(user: User, auth: Mapping[str, Any] | None = None) -> Principal
     )
 
 
-def held_permissions(user: User, container: Model) -> frozenset[Permission]:
+def held_permissions(user: UUID, container: Model) -> frozenset[Permission]:
     """What the person's role groups hold on an organization or a team, from guardian's rows alone."""
     rows: Any = get_group_obj_perms_model(container)
-    codenames = rows.objects.filter(content_object=container, group__user=user).values_list(
-        "permission__codename", flat=True
-    )
-    return frozenset(Permission(codename) for codename in codenames if codename in Permission)
+    held = rows.objects.filter(content_object=container, group__user__pk=user, permission__codename__in=CODENAMES)
+    return frozenset(Permission(codename) for codename in held.values_list("permission__codename", flat=True))
 
 
 def held_by(principal: Principal, container: Model) -> frozenset[Permission]:
     """The same for any principal; machines hold nothing by role."""
     if principal.kind is not PrincipalKind.USER or principal.id is None:
         return frozenset()
-    rows: Any = get_group_obj_perms_model(container)
-    codenames = rows.objects.filter(content_object=container, group__user__pk=principal.id).values_list(
-        "permission__codename", flat=True
-    )
-    return frozenset(Permission(codename) for codename in codenames if codename in Permission)
+    return held_permissions(principal.id, container)
 
 
 def containers_with(principal: Principal, permission: Permission, model: type[Model]) -> QuerySet[Any]:

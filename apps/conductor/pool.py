@@ -16,6 +16,7 @@ from apps.conductor import wake as waking
 from apps.conductor.jobs import jobs
 from apps.conductor.runner import Runner
 from apps.providers.runtimes import runtime
+from tikitaka.errors import TikiTakaError
 from tikitaka.policy import Policy
 from tikitaka.ports import AgentRuntime
 
@@ -120,6 +121,8 @@ class EmbeddedPool:
                 self._asked.discard(key)
             try:
                 self._jobs[job](subject)
+            except TikiTakaError as refused:
+                log.warning("a job was refused", job=job, subject=str(subject), code=refused.code)
             except Exception:
                 log.exception("a job broke; a sweep will find its work", job=job, subject=str(subject))
 

@@ -19,12 +19,12 @@ from apps.conductor.wake import wake
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note, Segment
-from apps.memory.selectors import covered_nodes, finished_nodes, landings_to_remove
+from apps.memory.selectors import covered_nodes, finished_nodes, landings_to_remove, open_segment
 from apps.memory.services.distil import distil
 from apps.memory.services.flushes import claim_flush, make_due_flushes, make_early_flush, reset_flushes
 from apps.memory.services.landing.land import LandingHeld, land_note
 from apps.memory.services.landing.remove import remove_landing
-from apps.memory.services.segments import assign_next, reopen_if_alone
+from apps.memory.services.segments import assign_next, close_segment, reopen_if_alone
 from apps.memory.services.withdraw import reset_segment_notes
 from apps.providers.language import extractor, planner
 from apps.providers.services.vectors import EncoderOff, vectors_for
@@ -35,7 +35,7 @@ from apps.tasks.services.submit import Submitted, submit_task
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import active_agents
 from tikitaka.authz import Permission, Principal
-from tikitaka.errors import Invalid
+from tikitaka.errors import Invalid, WrongState
 from tikitaka.ledger.events import ModelCalled
 from tikitaka.planning.fallback import sequential_plan
 from tikitaka.planning.plan import Rejected, parse_plan, validate_plan
@@ -284,3 +284,14 @@ def _policy() -> Policy:
     policy: Policy = settings.TIKITAKA_POLICY
     return policy
 
+
+
+def close_thread(*, actor: Principal, team: Team) -> Segment:
+    """Ends the team's open thread of work now, because somebody wants its notes."""
+    authorize(actor, Permission.TASK_RUN, team, organization=team.organization_id, object_id=team.pk)
+    segment = open_segment(team.pk)
+    if segment is None:
+        raise WrongState("the team has no open thread of work")
+    close_segment(segment=segment)
+    wake_flushes()
+    return segment

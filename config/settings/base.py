@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from config.env import Environment
+from config.logs import configure_structlog, logging_settings
 from tikitaka.policy import from_environment
 
 # No library may look for weights on a network at run time.
@@ -112,10 +113,5 @@ TIKITAKA_MODEL_NAME = env.text("TIKITAKA_MODEL_NAME", "")
 TIKITAKA_MODEL_KEY = env.text("TIKITAKA_MODEL_KEY", "")
 TIKITAKA_WORKERS = env.number("TIKITAKA_WORKERS", 8, low=1, high=64)
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["stderr"], "level": env.choice("TIKITAKA_LOG", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))},
-}
+LOGGING = logging_settings(env.choice("TIKITAKA_LOG", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")))
+configure_structlog()

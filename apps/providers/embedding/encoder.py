@@ -51,7 +51,9 @@ class EncoderThread:
     def _load(self) -> Any:
         verify_weights(self._folder)
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         return SentenceTransformer(str(self._folder), device="cpu")
 
 

@@ -178,8 +178,8 @@ def _write_nodes(outcome: Mapping[UUID, NodeStatus], now: datetime) -> None:
 
 
 def _free(attempts: Collection[UUID]) -> None:
-    TreeLock.objects.filter(attempt__in=attempts)._raw_delete(using=None)  # type: ignore[attr-defined]  # noqa: SLF001
-    AgentLease.objects.filter(attempt__in=attempts)._raw_delete(using=None)  # type: ignore[attr-defined]  # noqa: SLF001
+    TreeLock.objects.filter(attempt__in=attempts).delete()
+    AgentLease.objects.filter(attempt__in=attempts).delete()
 
 
 def _speak(team: UUID, ends: Sequence[Ended], now: datetime) -> None:
