@@ -14,6 +14,7 @@ _REFERENCE = re.compile(
     r"self\.|this\.|var\.|local\.|data\.|module\.|params\.|args\.|opts\.|options\.|request\.|req\.|ctx\.|app\.|"
     r"arn:aws|projects/|secretsmanager|valuefrom|file://|lookup\(|ref\+|\[\[|input\(|getpass|prompt\()"
 )
+_TEMPLATE = re.compile(r"\{[A-Za-z_.]{1,40}\}|<[a-z][a-z_ -]{1,40}>|\$\{|[{]{2}")
 _VARIABLE = re.compile(r"\$(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,60})[\"')\]}]?(?:[/:.,;@-].{0,100})?")
 _DUMMY_WORDS = (
     "changeme change_me change-me replaceme replace_me replace-me example sample dummy placeholder fake redacted removed hidden "
@@ -31,6 +32,7 @@ _DUMMY_SHAPE = re.compile(
     r"(?:[-_ ]?(?:here|goes[-_ ]here))?|"
     r"(?:your|insert|enter|put|add|replace|change|fill|set|paste)[-_ ][a-z_. -]{1,60}|"
     r"[x*.•●_#?-]{3,400}|(?:[a-z]{2,8}[-_])?x{4,80}|[a-z0-9]{0,8}[*•●x]{4,80}[a-z0-9]{0,6}|0{6,64}|1234567?8?9?0?|"
+    r"(?:password|passwd|passwort|secret|token|key|user|admin|test|foo|bar)[0-9]?|[a-z_]{2,30}=[0-9]{1,4}|"
     r"(?:abc|123|xyz){2,12}|\.{3}|…|[a-z]{0,10}-?(?:\.{3}|…)[a-z0-9]{0,6}|"
     r"(?:not|no|a|some|any|fake|dummy|example|sample|test|placeholder|redacted|mock|stub|fixture)[-_ ]?[a-z_-]{0,30}|"
     r"[a-z_-]{0,30}[-_ ](?:here|placeholder|example|sample|dummy|redacted)"
@@ -67,7 +69,8 @@ def is_harmless(value: str) -> bool:
     if len(value) > 400:
         return False
     return bool(
-        _DUMMY_SHAPE.fullmatch(value)
+        _TEMPLATE.search(value)
+        or _DUMMY_SHAPE.fullmatch(value)
         or _SAMPLES.fullmatch(value)
         or _NAMES.fullmatch(value)
         or _PUBLIC.match(value)

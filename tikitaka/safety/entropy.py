@@ -14,6 +14,7 @@ _HINT = Pattern(
     r"(?i)\b(?:secret|token|credential|password|passphrase|api[ _-]?key|auth(?:enticate|entication|orization)?|bearer|private key|leak(?:ed)?|revoke|"
     r"rotate|do not (?:share|commit)|keep (?:it )?(?:safe|private)|sensitive|log ?in)\b"
 )
+_ALONE = Pattern(r"[A-PR-Za-z0-9][A-Za-z0-9+/_-]{31,}={0,2}")
 _DIGEST = Pattern(
     r"(?i)(?:sha-?[0-9]{1,3}|md5|digest|integrity|checksum|etag|fingerprint|hash|commit|revision|public|cert|uuid|trace|cursor|id)\W{0,4}$"
 )
@@ -24,7 +25,7 @@ def entropy(text: str) -> Iterator[Hit]:
     stripped = text.strip()
     whole = len(stripped) >= 24 and not any(character.isspace() for character in stripped)
     if whole:
-        if _is_secret(stripped, 32) or _is_symbol_soup(stripped):
+        if (_ALONE.fullmatch(stripped) and _is_secret(stripped, 32)) or _is_symbol_soup(stripped):
             start = text.index(stripped)
             yield Hit("entropy.alone", start, start + len(stripped), "Nothing but generated text.")
         return

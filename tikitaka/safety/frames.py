@@ -9,7 +9,7 @@ from tikitaka.safety.hosts import contains_suspicious
 from tikitaka.safety.patterns import Pattern
 
 _TEMPLATE = Pattern(
-    r"(?i)<\|[a-z_/ ]{2,32}\|?>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|</?s>\s*\[|<\|?(?:im_start|im_end|endoftext|eot_id|begin_of_text)\|?>|"
+    r"(?i)<\|(?:/?(?:system|user|assistant|developer|human|instructions?|tool|im_start|im_end|start_header_id|end_header_id|eot_id|begin_of_text|channel|message|start)[a-z_ ]{0,16})\|?>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|</?s>\s*\[|"
     r"</?(?:system|system[-_](?:prompt|message|reminder|instructions?|override)|developer|assistant|human|instructions?|admin|important|tool_result|function_results|function_calls|user_message|new_instructions?)>|"
     r"\{\s*[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']|[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']\s*,|\brole\s?[=:]\s?[\"']?system\b|"
     r"\[(?:system|developer|admin)(?: (?:message|prompt|override|note|instruction|notice))?\](?:\(#|\s|:)|"

@@ -26,6 +26,7 @@ _PASSWORD = Pattern("(?i)" + any_of(PASSWORD_WORDS))
 _LEAD_WORD = re.compile(
     r"(?i)\b(wi-?fi|wlan|wpa2?|vpn|door|unlock|safe|alarm|gate|access|license|secret|encryption|root|master|admin|recovery|signing)[ -]$"
 )
+_PREVIOUS = re.compile(r"([A-Za-z0-9]{2,20})[ -]$")
 _LOCKS = words("wifi wi-fi wlan wpa wpa2 vpn door unlock safe alarm gate")
 _LEET = str.maketrans("@4301$5", "aaeoiss")
 
@@ -40,7 +41,7 @@ _ASSIGNS = re.compile(
     r"(?:(?::[ \t]{0,4}(?:str|string|String|&str|Optional\[str\]|SecretStr|text|any)[ \t]{0,4})(?==)|(?:VARCHAR|TEXT)[^=\n]{0,12}(?==))?"
     r"(?P<sign>[ \t]{0,4}\r?\n[ \t-]{1,12}value[ \t]?:|=>|->|:=|\?=|\+=|===?|=|：|:|＝|→|>|,[ \t]{0,4}(?:value[ \t]{0,3}=[ \t]{0,3})?(?=[\"'])|\|(?=[^|\n]{4,400}(?:\||$))|\t|"
     r"[ \t]value[ \t]{0,3}=|\x20?<)"
-    rf"[ \t]{{0,12}}(?P<line>\r?\n[ \t]{{0,12}})?(?:[|>][-+]?[ \t]{{0,4}}\r?\n[ \t]{{1,20}})?(?:!![a-z]{{3,6}} )?(?P<wrap>(?:[A-Za-z_.:]{{1,30}}\()?[bru@]?\\?[{_QUOTE}*]{{0,3}})"
+    rf"[ \t]{{0,12}}(?P<line>\r?\n[ \t]{{0,12}})?(?:[|>][-+]?[ \t]{{0,4}}\r?\n[ \t]{{1,20}})?(?:!![a-z]{{3,6}} )?(?P<wrap>(?:[A-Za-z_.:]{{1,30}}\((?=[bru@]?\\?[{_QUOTE}]))?[bru@]?\\?[{_QUOTE}*]{{0,3}})"
 )
 _BARE_VALUE = re.compile(r"[^\s\"'`<>|，。、“”「」]{1,4096}")
 _LINE_VALUE = re.compile(r"[^\s\"'`]{1,4096}")
@@ -85,6 +86,8 @@ def keyed_values(text: str) -> Iterator[Hit]:
 def read_key(text: str, start: int, end: int) -> Key | None:
     """The identifier around a secret word, unless its other parts say that it names something else."""
     word = text[start:end]
+    if "arn:" in text[max(0, start - 80) : start].rpartition(" ")[2]:
+        return None
     before = _BEFORE.search(text[max(0, start - 64) : start])
     after = _AFTER.match(text, end)
     head = before.group() if before else ""
@@ -100,6 +103,10 @@ def read_key(text: str, start: int, end: int) -> Key | None:
     if verdict is None:
         return None
     is_password, strong = verdict
+    if not head and word.lower() in {"key", "keys", "token", "tokens", "code", "pin"}:
+        previous = _PREVIOUS.search(text, max(0, start - 24), start)
+        if previous and previous.group(1).lower() in KEY_BEFORE:
+            return None
     if not head and word.lower() in {"key", "code", "pin"}:
         lead = _LEAD_WORD.search(text, max(0, start - 16), start)
         strong = lead is not None

@@ -15,6 +15,7 @@ from tikitaka.safety.wordlists import words
 _TOKEN = re.compile(r"[^\s,;，。、；：\"“”„«»「」『』`<>|]{4,512}")
 _EDGES = "\"'`“”„‘’«»「」『』()[]{}*"
 _SENTENCE_END = re.compile(r"[.!?。！？;；](?=\s)|[\n。！？]")
+_SCRIPT = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _REACH = 72
 # What ties a value to the word before it: a sign, a verb, a particle.
 _LINKS = words(
@@ -32,7 +33,7 @@ _SIGN_BEFORE = re.compile(
 _LAST_WORD = re.compile(r"([^\s\"'`“„«(*]{1,24})[\s\"'`“„«「『(*]{1,6}$")
 _FIRST_LINK = re.compile(
     r"(?i)[\"'`”»」)*]{0,3}[\s,]{0,3}(?:(?:is|was|as|ist|es|est|é|è|als|como|comme|come|som|jako|olarak|это|как|for|för|を|は|是|-|–|—|=|\()"
-    r"[\s(]{1,3}|を|は|是){0,2}(?:(?:still|now|the|our|my|your|a|an|das|die|der|la|le|el|los|mot|o|il|de|het|new|old|root|admin|current|shared|"
+    r"[\s(]{1,3}|を|は|是){1,2}(?:(?:still|now|the|our|my|your|a|an|das|die|der|la|le|el|los|mot|o|il|de|het|new|old|root|admin|current|shared|"
     r"wifi|wi-fi|db|database|temporary|temp|staging|prod|production|test|hub|default|master|service|api|access|user|ssh|vpn|neue|alte|"
     r"nueva|nouveau|actual|initial|common|team|backup)\s){0,5}"
 )
@@ -134,7 +135,7 @@ def _fits(key: Key, value: str, *, linked: bool, tight: bool) -> bool:
     if not linked or not _is_odd(value, 8):
         return False
     if grade(value) == Grade.RANDOM:
-        return tight or not (is_hex(value) and len(value) in {40, 64})
+        return key.strong if is_hex(value) else tight or len(value) < 40
     return key.strong
 
 
@@ -148,7 +149,7 @@ def _is_generated(value: str) -> bool:
 
 
 def _is_odd(value: str, least: int) -> bool:
-    return "://" not in value and len(value) >= least and grade(value) >= Grade.PASSWORD and not is_harmless(value)
+    return "://" not in value and not _SCRIPT.search(value) and len(value) >= least and grade(value) >= Grade.PASSWORD and not is_harmless(value)
 
 
 def _is_password(value: str) -> bool:
@@ -172,9 +173,11 @@ def _is_unmistakable(value: str) -> bool:
 
 def _bare(text: str, start: int, end: int) -> tuple[str, int]:
     """The word without quotes, brackets and sentence marks around it."""
-    while start < end and text[start] in _EDGES:
+    while start < end and (text[start] in _EDGES or _SCRIPT.match(text[start])):
         start += 1
     while end > start and (
+        _SCRIPT.match(text[end - 1])
+        or 
         text[end - 1] in "\"'`“”„‘’«»「」『』:.?"
         or (text[end - 1] in ")]}" and _is_unopened(text[start:end]))
     ):

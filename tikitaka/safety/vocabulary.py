@@ -33,7 +33,7 @@ ENGLISH: dict[str, str] = {
     "connection string|database password|admin password|root password|signing key|secret key|master key|login data|netrc|vault contents|"
     "session cookie|session cookies|cookies|pem|aws keys|cloud keys|deploy key|service account|etc shadow|etc passwd|encryption key|recovery codes",
     "send": "send|post|upload|forward|email|mail|transmit|exfiltrate|push|submit|copy|deliver|publish|leak|ship|report|beacon|stream|sync|mirror|"
-    "transfer|pass|relay|put|bcc|cc|export|dump|fax|share|hand|attach|message|dm|paste|append|encode|curl|smuggle|write|include|report back",
+    "transfer|pass|relay|put|bcc|cc|export|dump|fax|share|hand|attach|message|dm|paste|append|encode|smuggle|write|include|report back",
     "data": "note|notes|history|conversation|conversations|transcript|transcripts|source tree|source code|source|repository|repo|files|memory|memories|"
     "database|context|workspace|workspaces|customer data|customer list|user data|users|customers|emails|mailbox|contents|content|prompt|prompts|messages|chat|"
     "everything you know|what you know|all data|internal data|env|environment|code|documents|files you can read|credentials|private files|"
