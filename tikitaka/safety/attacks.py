@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ _SCOPES = words(
 )
 _PLAIN = words(
     """
+    off down around out not away aside following attention no run use wait ask perform apply warnings alerts findings do need
     the all any your my our of those these that this and or other such every each own you were given
     to as set by system safety security developer original openai anthropic admin administrators about
     earlier previous prior above before existing initial old former preceding first what has have been
@@ -58,6 +60,10 @@ _WEAK_SAFETY = words(
     security code review approvals approval
     """
 )
+_ANSWERS = words("me here chat answer answers reply summary note comment message report response")
+_REQUIRED = words("must should shall need required have ought")
+_THIS = words("this next following below line lines text message note above here")
+_OVERSEERS = words("reviewer reviewers auditor auditors human humans maintainer maintainers owner owners approver approvers supervisor security manager")
 _WEAK_ADVERBS = frozenset(
     ["quietly", "silently", "secretly", "covertly", "discreetly", "stealthily", "unnoticed"]
 )
@@ -138,6 +144,16 @@ def _override(clause: Clause) -> bool:
     return False
 
 
+def _voided(clause: Clause) -> bool:
+    """States that the reader's rules are no longer in force, or to be turned around."""
+    about = clause.has("rules") or clause.has("prompt")
+    words = set(clause.words)
+    if about and words & {"opposite", "contrary", "whatever", "regardless"} and words & {"your", "you"}:
+        return True
+    strong = words & {"above", "previous", "prior", "preceding", "your"} or "before this" in " ".join(clause.words)
+    return bool(clause.has("void") and about and strong) and not _about_documents(clause, 0)
+
+
 def _authority(clause: Clause) -> bool:
     if not clause.has("authority"):
         return False
@@ -151,6 +167,9 @@ def _authority(clause: Clause) -> bool:
 def _new_role(clause: Clause) -> bool:
     if not clause.has("become", "restricted"):
         return False
+    last = max(clause.roles["restricted"])
+    if clause.words[0] in {"enable", "activate", "enter"} and _SCOPES.intersection(clause.words[last + 1 : last + 4]):
+        return False
     return any(
         0 <= other - at <= 10 for at in clause.roles["become"] for other in clause.roles["restricted"]
     ) and bool({"you", "your"}.intersection(clause.words) or 0 in clause.roles["become"])
@@ -159,6 +178,10 @@ def _new_role(clause: Clause) -> bool:
 def _submission(clause: Clause) -> bool:
     if clause.has("fromnow", "obey") and ("fromnow" in clause.foreign or "obey" in clause.foreign):
         return True
+    if clause.has("newyours") or (clause.has("anyrequest") and orders(clause, "obey")):
+        return True
+    if clause.has("reader", "obey") and _REQUIRED.intersection(clause.words) and _THIS.intersection(clause.words):
+        return not _about_documents(clause, 0)
     if not clause.has("submit"):
         return False
     at = clause.roles["submit"][0]
@@ -172,6 +195,8 @@ def _submission(clause: Clause) -> bool:
 
 
 def _prompt_leak(clause: Clause) -> bool:
+    if {"what", "which"}.intersection(clause.words[:2]) and clause.has("rules") and _asked_of_you(clause.words):
+        return True
     for at, other in _followed(clause, "reveal", "prompt", within=10):
         if "reveal" in clause.foreign or "prompt" in clause.foreign:
             return True
@@ -195,6 +220,10 @@ def _prompt_leak(clause: Clause) -> bool:
     return False
 
 
+def _asked_of_you(words: tuple[str, ...]) -> bool:
+    return any(f"{a} {b}" in {"did you", "were you", "have you", "do you", "are you"} for a, b in itertools.pairwise(words))
+
+
 def _secret_request(clause: Clause) -> bool:
     for verb in ("reveal", "send"):
         for at, other in _followed(clause, verb, "secret", within=8):
@@ -203,7 +232,9 @@ def _secret_request(clause: Clause) -> bool:
                     return not _NOT_THE_VALUE.intersection(clause.words)
                 continue
             after = clause.words[other + 1 : other + 3]
-            if _NOT_THE_VALUE.intersection(after) or {"into", "from"}.intersection(clause.words[other:]):
+            if _NOT_THE_VALUE.intersection(after) or clause.words[other - 1] in {"into", "to"}:
+                continue
+            if {"into", "from", "with", "via"}.intersection(clause.words[at:]) and not _ANSWERS.intersection(clause.words):
                 continue
             between = set(clause.words[at : other + 1])
             if clause.words[at] in _ASKING or between & {
@@ -255,12 +286,24 @@ def _disable_safety(clause: Clause) -> bool:
             continue
         if (
             clause.words[other] in _WEAK_SAFETY
+            and clause.words[at] not in {"do", "dont", "never"}
+            and not {"you", "your", "me", "my"}.intersection(clause.words)
             and _SCOPES.intersection(clause.words[other + 1 : other + 2])
             and not clause.has("conceal")
         ):
             continue
         return True
-    return _switched_off(clause)
+    return _switched_off(clause) or _neglected(clause)
+
+
+def _neglected(clause: Clause) -> bool:
+    """Tells the reader to leave a control out, without naming the control as a thing."""
+    words = set(clause.words)
+    if clause.has("neglect") and words & {"your", "you", "anything", "everything", "this", "these", "me", "my", "them"}:
+        return clause.roles["neglect"][0] == 0 or bool(orders(clause, "neglect"))
+    if clause.has("need_no", "safety") and "you" in words:
+        return True
+    return bool(orders(clause, "lower")) and clause.has("bar") and bool(words & {"my", "me", "mine", "so"})
 
 
 def _switched_off(clause: Clause) -> bool:
@@ -278,6 +321,10 @@ def _switched_off(clause: Clause) -> bool:
 
 
 def _concealment(clause: Clause) -> bool:
+    if clause.has("hush"):
+        return True
+    if clause.has("hidden_from") and _OVERSEERS.intersection(clause.words):
+        return True
     if not clause.has("conceal"):
         return False
     if "conceal" in clause.foreign:
@@ -315,6 +362,8 @@ def _concealment(clause: Clause) -> bool:
                     "rules",
                 )
             )
+            if orders(clause, "swap") and clause.has("proof"):
+                return True
             if acts and (target or clause.outside or clause.has("reader")):
                 return True
         elif not (at > 0 and clause.words[at - 1] in {"we", "they", "it", "i", "tests", "logs"}):
@@ -323,6 +372,8 @@ def _concealment(clause: Clause) -> bool:
 
 
 def _self_approval(clause: Clause) -> bool:
+    if orders(clause, "trust") and clause.has("unfounded") and {"note", "notes", "message", "messages", "anyone", "code", "change", "changes", "author"}.intersection(clause.words):
+        return True
     if not clause.has("claim", "approved"):
         return False
     if "claim" in clause.foreign or "approved" in clause.foreign:
@@ -369,6 +420,8 @@ def _privilege(clause: Clause) -> bool:
         if _negated(clause, at):
             continue
         mine = [other for other in clause.roles.get("mine", ()) if 0 < other - at <= 6]
+        if clause.has("trigger") and any(0 < other - at <= 12 for other in clause.roles.get("privilege", ())):
+            return True
         if mine and any(0 < other - at <= 12 for other in clause.roles.get("privilege", ())):
             return True
     return False
@@ -463,6 +516,7 @@ def _new_orders(clause: Clause) -> bool:
 
 ATTACKS: tuple[Attack, ...] = (
     Attack("intent.override", "Tells the reading agent to drop the instructions it was given.", _override),
+    Attack("intent.voided", "Declares the agent's own rules void.", _voided),
     Attack("intent.authority", "Claims to rank above the agent's own rules.", _authority),
     Attack("intent.role", "Gives the reading agent a new role without limits.", _new_role),
     Attack("intent.submission", "Tells the reading agent to obey whoever wrote this.", _submission),

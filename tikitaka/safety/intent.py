@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tikitaka.safety.hosts import contains_outside, contains_suspicious
-from tikitaka.safety.languages import FOREIGN
+from tikitaka.safety.languages import FOREIGN, FOREIGN_LEADS, VERB_FINAL
 from tikitaka.safety.vocabulary import ENGLISH, LEADS, REPORTS
 
 _ADDRESS = re.compile(r"https?://[^\s\"'<>)\]]{1,2000}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
@@ -58,7 +58,7 @@ def _build(source: dict[str, str]) -> _Lexicon:
     for role, listed in source.items():
         for raw in listed.split("|"):
             if _UNSPACED.search(raw):
-                inside.append((unicodedata.normalize("NFKC", raw), role))
+                inside.append((unicodedata.normalize("NFKC", raw.rstrip("*")), role))
                 continue
             phrase = " ".join(fold(part) for part in re.findall(r"\.env|[^\W_]+(?:['’_-][^\W_]+)*\*?", raw))
             if phrase.endswith("*"):
@@ -82,6 +82,9 @@ def english() -> _Lexicon:
 @lru_cache(maxsize=1)
 def foreign() -> _Lexicon:
     return _build(FOREIGN)
+
+
+_SECRET_ENDINGS = frozenset({"token", "key", "secret", "password", "passwd", "pwd", "credentials", "pat"})
 
 
 @lru_cache(maxsize=8192)
@@ -140,6 +143,12 @@ def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: 
                 if role not in home.phrases.get(phrase, ()):
                     roles.setdefault(role, []).append(at)
                     strange.add(role)
+            if length == 1 and phrase[0] in "وفו" and len(phrase) > 3:
+                for role in (*abroad.phrases.get(phrase[1:], ()), *_stem_roles(phrase[1:])):
+                    roles.setdefault(role, []).append(at)
+                    strange.add(role)
+            if length == 1 and "_" in phrase and phrase.rsplit("_", 1)[-1] in _SECRET_ENDINGS:
+                roles.setdefault("secret", []).append(at)
             if length < 3:
                 for role in _stem_roles(phrase):
                     if role not in home.phrases.get(phrase, ()):
@@ -150,7 +159,7 @@ def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: 
 def orders(clause: Clause, role: str) -> list[int]:
     """Where the role's words stand as an order: at the start of a part of the clause, or after a word that leads to one."""
     if role in clause.foreign:
-        return clause.roles[role]
+        return [at for at in clause.roles[role] if _leads_abroad(clause.words, at)]
     found = []
     for at in clause.roles.get(role, ()):
         before = clause.words[at - 1] if at else ","
@@ -169,6 +178,14 @@ def orders(clause: Clause, role: str) -> list[int]:
                 continue
             found.append(at)
     return found
+
+
+def _leads_abroad(words: tuple[str, ...], at: int) -> bool:
+    """In many languages the order and the report share a form; the order opens its part of the clause."""
+    if at == 0 or at >= len(words):
+        return True
+    word, before = words[at], words[at - 1]
+    return before in {",", ":", ";"} or before in FOREIGN_LEADS or word in VERB_FINAL or before in LEADS
 
 
 def _told_by_others(words: tuple[str, ...], at: int) -> bool:

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from tikitaka.safety.wordlists import words
+
 # Stars take any ending; scripts without blanks are looked for inside the clause.
+FOREIGN_LEADS = words(
+    """
+    und oder bitte jetzt dann sofort einfach zudem y e o u por favor ahora luego además et ou puis maintenant veuillez ensuite poi ora favore en dan nu
+    graag eerst och sen sedan og så ja sitten nyt i oraz teraz proszę a pak nyní prosím și apoi acum rog és majd kérlek most ve lütfen şimdi sonra и затем
+    теперь пожалуйста сейчас а потом та і й потім тепер будь ласка сега моля και τώρα παρακαλώ و ثم الآن فضلك ו עכשיו בבקשה và hãy xin tolong mohon
+    lalu na sasa tafadhali me mir mich uns agenten agentes agents agenti agentit агенты агенти ki ai ia ии kai
+    """
+)
+# Orders that stand at the end of their clause.
+VERB_FINAL = words(
+    """
+    say yoksay göster gösterin yazdır yazdırın gönder gönderin sil silin kapat kapatın atla atlayın unut unutun açıkla söyle bırak alma et geç paylaş
+    yükle نادیده بگیر نشان بده بفرست فراموش کن حذف
+    """
+)
+
 FOREIGN: dict[str, str] = {
     "override": "ignorier*|vergiss|vergesst|vergessen sie|missachte*|überspring*|umgehe*|setz dich hinweg|ignora|ignorad|ignore|ignoren|olvida|olvide|olviden|descarta|omite|omita|desobedece|salta|"
     "ignorez|oublie|oubliez|néglige*|passe outre|contourne*|ne tiens pas compte|ne tenez pas compte|ne suis plus|ignorem|esqueça|esquece|esqueçam|desconsidere|despreza|descarte|ignorate|ignori|dimentica|dimenticate|"
@@ -22,7 +40,7 @@ FOREIGN: dict[str, str] = {
     "systémový prompt|systemovy prompt|skryté pokyny|promptul de sistem|instrucțiunile ascunse|rendszerprompt*|rejtett utasítás*|sistem istemi*|sistem prompt*|gizli talimat*|sistem mesajı*|системный промпт|системный запрос|системное сообщение|системные инструкции|скрытые инструкции|"
     "системний промпт|приховані інструкції|системния промпт|системното съобщение|σύστημα prompt|system prompt σου|κρυφές οδηγίες|موجه النظام|رسالة النظام|التعليمات المخفية|مطالبة النظام| النظام|הוראות המערכת|הנחיית המערכת|פרומפט המערכת|پرامپت سیستم|دستورهای پنهان|सिस्टम प्रॉम्प्ट|छिपे निर्देश|"
     "系统提示|系統提示|系统指令|系统消息|隐藏指令|隐藏的指示|システムプロンプト|システム指示|隠された指示|시스템 프롬프트|시스템 메시지|숨겨진 지시|lời nhắc hệ thống|system prompt của|chỉ dẫn ẩn|prompt hệ thống|prompt sistem|instruksi tersembunyi|pesan sistem|พรอมต์ระบบ|คำสั่งระบบ|ข้อความระบบ|süsteemi viip*",
-    "reveal": "zeige|zeig|zeigt|gib|gebt|nenne|verrate|drucke|wiederhole|schreibe|teile mit|antworte mit|offenbare|muestra|muestre|muéstrame|revela|revele|imprime|imprima|dime|repite|enseña|escribe|comparte|dame|responde con|montre*|affiche*|révèle*|imprime*|donne*|dis-moi|répète*|écris|"
+    "reveal": "muéstrame|enséñame|enviame|dímelo|mándame|dámelo|mostrami|inviami|mandami|diga-me|mostre-me|dê-me|me dê|скажи*|дай*|пришли*|надай*|скажи|zeige|zeig|zeigt|gib|gebt|nenne|verrate|drucke|wiederhole|schreibe|teile mit|antworte mit|offenbare|muestra|muestre|muéstrame|revela|revele|imprime|imprima|dime|repite|enseña|escribe|comparte|dame|responde con|montre*|affiche*|révèle*|imprime*|donne*|dis-moi|répète*|écris|"
     "mostre|mostra|revele|exiba|diga|repita|escreva|imprima|forneça|mostra*|rivela*|stampa|scrivi|dimmi|ripeti|fornisci|dammi|toon|laat zien|onthul|print|geef|vertel|herhaal|schrijf|visa|avslöja|skriv ut|berätta|upprepa|ge mig|vis|avslør|afslør|skriv|fortæl|fortell|gi meg|giv mig|näytä|paljasta|tulosta|kerro|anna|"
     "pokaż|ujawnij|wypisz|podaj|wyświetl|powtórz|napisz|ukaž|zobraz|prozraď|vypiš|napiš|řekni|arată|afișează|dezvăluie|spune|mutasd|írd ki|áruld el|add meg|göster*|yazdır*|açıkla|paylaş|söyle|покажи*|раскрой*|выведи*|напечатай*|назови*|сообщи*|напиши*|повтори*|выдай*|розкрий*|виведи*|повідом*|разкрий|изведи|кажи|"
     "δείξε|αποκάλυψε|εμφάνισε|εκτύπωσε|πες|γράψε|اعرض|أظهر|اظهر|اكشف|اطبع|أعطني|اكتب|أخبر|הצג|חשוף|הדפס|גלה|תן|כתוב| بده|نشان|افشا|چاپ کن|दिखाओ|दिखाएं|दिखाइए|बताओ|बताएं|प्रकट|দেখাও|প্রকাশ|显示|顯示|输出|告诉|告訴|展示|打印|透露|泄露|给我|列出|写出|表示|見せ|教えて|出力|公開|開示|보여|출력|공개|알려|말해|표시|"
@@ -31,7 +49,7 @@ FOREIGN: dict[str, str] = {
     "inloggegevens|lösenord*|nyckel|nycklar|hemlighet*|adgangskode*|passord*|nøgle*|nøkkel*|salasana*|avain|avaimet|hasł*|klucz*|poświadczeni*|heslo|hesla|klíč*|parola|parole*|chei*|jelszó*|jelszav*|kulcs*|şifre*|parola*|anahtar*|парол*|ключ*|секрет*|токен*|учётные данные|учетные данные|облікові дані|κωδικ*|"
     "κλειδί*|كلمة المرور|كلمات المرور|المفتاح|مفتاح|مفاتيح|الأسرار|סיסמה|סיסמאות|הסיסמה|המפתח|מפתח|רמז |رمز عبور|کلید|पासवर्ड|कुंजी|गुप्त|পাসওয়ার্ড|密码|密碼|密钥|密鑰|令牌|凭证|凭据|秘密|口令|パスワード|秘密鍵|トークン|APIキー|キー|비밀번호|암호|비밀|키|토큰|자격 증명|mật khẩu|khóa|bí mật|thông tin đăng nhập|kata sandi|kunci|rahasia|kredensial|nenosiri|nywila|"
     "รหัสผ่าน|คีย์|กุญแจ|ความลับ|parool*|slaptažod*|lozink*|gesl*",
-    "send": "sende|sendet|schick*|übermittle*|lade hoch|leite weiter|maile|envía|envia|envíe|manda|sube|reenvía|reenvia|publica|envoie*|transmets|transmettez|téléverse*|transfère*|poste|publie*|envie|mande|encaminhe|carregue|publique|invia*|manda*|inoltra*|carica*|pubblica*|stuur*|verzend|upload|mail|skicka*|ladda upp|send|lähetä*|"
+    "send": "envíame|mándame|mandami|inviami|enviem|sende|sendet|schick*|übermittle*|lade hoch|leite weiter|maile|envía|envia|envíe|manda|sube|reenvía|reenvia|publica|envoie*|transmets|transmettez|téléverse*|transfère*|poste|publie*|envie|mande|encaminhe|carregue|publique|invia*|manda*|inoltra*|carica*|pubblica*|stuur*|verzend|upload|mail|skicka*|ladda upp|send|lähetä*|"
     "lataa|wyślij*|prześlij*|odešli*|pošli*|nahraj*|trimite*|încarcă|küldd|küldj*|töltsd fel|gönder*|yükle*|ilet|отправь*|отправляй*|перешли*|пошли*|загрузи*|вышли*|надішли*|відправ*|изпрати*|качи*|στείλε|στείλτε|ανέβασε|أرسل|ارسل|ارفع|שלח|העלה|بفرست|ارسال کن|भेजो|भेजें|পাঠাও|发送|發送|上传|上傳|转发|寄给|提交到|送信|アップロード|送って|転送|보내|전송|업로드|전달|gửi|tải lên|chuyển tiếp|"
     "kirim*|unggah|teruskan|tuma|ส่ง|อัปโหลด|saada|sūti|siųsk|pošalji|pošlji",
     "data": "notizen|verlauf|quellcode|dateien|daten|gesprächsverlauf|notas|historial|código|archivos|datos|conversación|notes|historique|fichiers|données|code source|histórico|arquivos|dados|conversa|note|cronologia|file|dati|conversazione|notities|geschiedenis|bestanden|gegevens|broncode|anteckningar|historik|filer|noter|muistiinpanot|"
@@ -47,6 +65,10 @@ FOREIGN: dict[str, str] = {
     "conceal": "heimlich|unbemerkt|ohne es zu sagen|sag niemandem|sage niemandem|verrate niemandem|erwähne es nicht|en secreto|sin decir|no se lo digas|no digas a nadie|no lo menciones|sin avisar|discretamente|a escondidas|en secret|sans le dire|n'en parle*|ne le dis|ne le dites|discrètement|sans prévenir|em segredo|sem avisar|não conte|não mencione|in segreto|di nascosto|"
     "senza dirlo|non dirlo|in het geheim|stiekem|vertel niemand|zonder te melden|i hemlighet|i smyg|berätta inte|i hemmelighed|hemmelig|fortæl ikke|salaa|älä kerro|potajemnie|po cichu|nie mów|tajně|neříkej|în secret|titokban|ne mondd|gizlice|kimseye söyleme|söyleme|тайно|незаметно|втайне|никому не говори*|не сообщай*|не упоминай*|таємно|непомітно|нікому не кажи*|тайно|κρυφά|μην πεις|سرا|سراً|"
     "لا تخبر|دون إخبار|בסתר|בחשאי|אל תספר|مخفیانه|चुपके से|किसी को मत|悄悄|偷偷|秘密地|不要告诉|不要告訴|别告诉|不要提及|こっそり|秘密に|内緒で|伝えないで|言わないで|몰래|비밀리에|알리지 마|말하지 마|bí mật|âm thầm|đừng nói|diam-diam|secara rahasia|jangan beri tahu|kwa siri|แอบ|อย่าบอก",
+    "hush": "nichts davon|sag niemandem|sagt niemandem|erzähl niemandem|erwähne es nicht|erwähne dies nicht|verrate niemandem|verschweige*|no se lo digas|no le digas|no digas nada|no se lo cuentes|no lo menciones|no menciones esto|ne dites rien|ne dis rien|"
+    "n'en parle pas|n'en parlez pas|n'en parle à personne|ne le dis à personne|não conte|não diga nada|não mencione isto|non dirlo|non dire niente|non dite nulla|non menzionar*|vertel het niet|zeg niets|vertel niemand|säg inget|säg ingenting|berätta inte|sig ingenting|si ingenting|fortell ikke|fortæl ikke|"
+    "älä kerro|älä mainitse|nie mów|nikomu nie mów|nie wspominaj|neříkej|nikomu neříkej|nu spune|nu menționa|ne mondd|ne említsd|söyleme|kimseye söyleme|bahsetme|никому не говори*|не говори*|не рассказывай*|не упоминай*|не сообщай*|нікому не кажи*|не кажи*|не казвай*|μην πεις|μην αναφέρεις|لا تخبر|لا تذكر|אל תספר|אל תזכיר|"
+    "به کسی نگو|किसी को मत बताना|मत बताओ|किसी को न बताएं|不要告诉|不要告訴|别告诉|不要提及|不要让审核|言わないで|伝えないで|知らせないで|教えないで|말하지 마|알리지 마|đừng nói|không được nói|jangan beri tahu|jangan katakan|jangan sebut|usimwambie|อย่าบอก",
     "claim": "behaupte|sag dass|sage dass|melde|markiere|tu so|di que|marca|finge|afirma|dis que|dites que|prétends|marque|fais comme si|diga que|finja|marque|afirme|di' che|segna|fingi|dichiara|zeg dat|doe alsof|markeer|säg att|låtsas|sig at|si at|lad som om|väitä|merkitse|powiedz że|udawaj|oznacz|řekni že|předstírej|označ|spune că|mondd hogy|jelöld|söyle|işaretle|gibi davran|скажи что|отметь*|притворись*|заяви*|скажи що|познач*|说已|声称|标记|假装|报告说|言って|報告して|ふりをして|했다고 말|표시해|nói rằng|đánh dấu|katakan|tandai|บอกว่า",
     "approved": "genehmigt|geprüft|erledigt|aprobado|aprobada|revisado|hecho|approuvé*|vérifié*|validé*|fait|aprovado|aprovada|revisado|feito|approvat*|verificat*|fatto|goedgekeurd|gecontroleerd|gedaan|godkänd*|godkendt|godkjent|hyväksyt*|zatwierdzon*|sprawdzon*|schválen*|hotovo|aprobat|jóváhagyva|onaylan*|yapıldı|одобрен*|проверен*|выполнен*|схвален*|已批准|已审核|已完成|已通过|已检查|承認済み|完了|승인됨|승인되었|완료|đã duyệt|đã xong|disetujui|selesai|อนุมัติแล้ว",
     "prior": "vorherig*|bisherig*|früher*|obig*|vorangegangen*|alle|anteriores|previas|previos|anterior|todas|précédent*|antérieur*|ci-dessus|toutes|prévias|precedent*|precedenti|vorige|eerdere|bovenstaande|tidigare|ovanstående|tidligere|forrige|ovenstående|aiemmat|edelliset|poprzedni*|wcześniejsz*|powyższ*|předchozí*|dosavadní|anterioare|precedente|korábbi|előző|"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tikitaka.safety.findings import Hit
-from tikitaka.safety.hosts import contains_outside, hosts, is_own
+from tikitaka.safety.hosts import contains_outside, contains_suspicious, hosts, is_own
 from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.wordlists import words
 
@@ -123,7 +123,7 @@ _SHAPES: tuple[tuple[str, str, Pattern], ...] = tuple(
         (
             "shell.delete",
             "Deletes everything below a root.",
-            r"\bfind\s+(?:/|~|\$HOME|\.)\s[^\n]*-delete\b|\brsync\b[^\n]*--delete[^\n]*/dev/null|\bmv\s+(?:/|~|\$HOME|\*)\S*\s+/dev/null|\brd\s+/s\s+/q|\bdel\s+/[fsq]\s|Remove-Item\b[^\n]*-Recurse[^\n]*(?:C:\\|/|~|\$HOME|\$env)|shutil\.rmtree\(\s*[\"'](?:/|~)[\"']|\brimraf\s+/|\bgit\s+push\b[^\n]*(?:--mirror|--delete\s+(?:origin\s+)?(?:main|master)|\s:(?:main|master)\b)|\bgit\s+(?:filter-branch|update-ref\s+-d)\b[^\n]*(?:--all|HEAD)|\bdocker\s+system\s+prune\b[^\n]*--volumes[^\n]*-f|\bkubectl\s+delete\s+(?:ns|namespace|all|pv|pvc|nodes?)\b[^\n]*--all|\bterraform\s+destroy\b[^\n]*-auto-approve|\baws\s+s3\s+(?:rb|rm)\b[^\n]*(?:--force|--recursive)|\bDROP\s+DATABASE\s+(?:IF\s+EXISTS\s+)?(?:prod|production|main|postgres|mysql)|\bredis-cli\b[^\n]*flushall|\bcrontab\s+-r\b",
+            r"\bfind\s+(?:/|~|\$HOME)\s[^\n]*-delete\b|\bfind\s+\.\s+(?:-type\s+\w\s+)?-delete\b|\brsync\b[^\n]*--delete[^\n]*/dev/null|\bmv\s+(?:/|~|\$HOME|\*)\S*\s+/dev/null|\brd\s+/s\s+/q|\bdel\s+/[fsq]\s|Remove-Item\b[^\n]*-Recurse[^\n]*(?:C:\\|/|~|\$HOME|\$env)|shutil\.rmtree\(\s*[\"'](?:/|~)[\"']|\brimraf\s+/|\bgit\s+push\b[^\n]*(?:--mirror|--delete\s+(?:origin\s+)?(?:main|master)|\s:(?:main|master)\b)|\bgit\s+(?:filter-branch|update-ref\s+-d)\b[^\n]*(?:--all|HEAD)|\bdocker\s+system\s+prune\b[^\n]*--volumes[^\n]*-f|\bkubectl\s+delete\s+(?:ns|namespace|all|pv|pvc|nodes?)\b[^\n]*--all|\bterraform\s+destroy\b[^\n]*-auto-approve|\baws\s+s3\s+(?:rb|rm)\b[^\n]*(?:--force|--recursive)|\bDROP\s+DATABASE\s+(?:IF\s+EXISTS\s+)?(?:prod|production|main|postgres|mysql)|\bredis-cli\b[^\n]*flushall|\bcrontab\s+-r\b",
         ),
         (
             "shell.foreign_package",
@@ -131,6 +131,12 @@ _SHAPES: tuple[tuple[str, str, Pattern], ...] = tuple(
             r"\b(?:pip3?|uv pip|npm|pnpm|yarn|gem|go|cargo|pipx)\s+(?:install|i|add|get)\b[^\n]*(?:--(?:extra-)?index-url[= ]|--registry[= ]|--source[= ]|-i\s+|git\+)?https?://\S*(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|bad|evil|attack|malic)",
         ),
     )
+)
+
+
+_PUSH = Pattern(r"\bgit\s+(?:push|remote\s+(?:add|set-url)|clone\s+--mirror)\b[^\n|;]*")
+_SUBSTITUTED = Pattern(
+    r"\b(?:curl|wget|nslookup|dig|ping|http)\b[^\n|;]*(?:\$\(|`)\s*(?:env|cat|printenv|whoami|id|history|ls|hostname|base64|tar|find|grep|git|aws|kubectl)\b[^\n]*"
 )
 
 
@@ -155,6 +161,7 @@ def shell_shapes(text: str) -> Iterator[Hit]:
             yield Hit("shell.delete", command.start, command.end, "Deletes everything below a root.")
     yield from _pipelines(text, commands)
     yield from _uploads(text, commands)
+    yield from _pushes(text)
 
 
 def _commands(text: str) -> list[_Command]:
@@ -316,6 +323,15 @@ def _uploads(text: str, commands: list[_Command]) -> Iterator[Hit]:
             yield Hit(
                 "shell.upload", command.start, command.end, "Sends files or variables of the machine away."
             )
+
+
+def _pushes(text: str) -> Iterator[Hit]:
+    for match in _PUSH.finditer(text):
+        if contains_suspicious(match.group()):
+            yield Hit("shell.upload", *match.span(), "Sends the repository to a strange address.")
+    for match in _SUBSTITUTED.finditer(text):
+        if contains_outside(match.group()):
+            yield Hit("shell.upload", *match.span(), "Sends files or variables of the machine away.")
 
 
 def _leaves(command: _Command) -> bool:
