@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
+from guardian.utils import get_group_obj_perms_model
 
 from apps.ledger.ids import new_id
 from tikitaka.authz import Permission, Role
 
 # The codenames on Organization and on Team: the permissions of the core, word for word.
-OBJECT_PERMISSIONS = [(permission.value, permission.value.replace("_", " ")) for permission in Permission]
+OBJECT_PERMISSIONS: list[tuple[str, Any]] = [
+    (permission.value, permission.value.replace("_", " ")) for permission in Permission
+]
+
+
+def codenames_held(user: UUID, container: models.Model) -> frozenset[str]:
+    """What the person's role groups hold on an organization or a team, from guardian's rows alone."""
+    rows: Any = get_group_obj_perms_model(container)
+    held = rows.objects.filter(content_object=container, group__user=user)
+    return frozenset(held.values_list("permission__codename", flat=True))
 
 
 class User(AbstractUser):
@@ -21,15 +32,13 @@ class User(AbstractUser):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     email = models.EmailField(blank=True)
 
-    objects: ClassVar[UserManager[User]] = UserManager()
+    objects: ClassVar[UserManager[Self]] = UserManager()
 
     def has_perm(self, perm: str, obj: Any = None) -> bool:
         """Django answers yes to everything for a superuser; our own permissions are never answered that way."""
         codename = perm.rsplit(".", maxsplit=1)[-1]
         if codename in dict(OBJECT_PERMISSIONS):
-            from apps.accounts.selectors import held_permissions
-
-            return obj is not None and self.is_active and codename in held_permissions(self.pk, obj)
+            return obj is not None and self.is_active and codename in codenames_held(self.pk, obj)
         return super().has_perm(perm, obj)
 
     def __str__(self) -> str:

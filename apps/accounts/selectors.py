@@ -9,12 +9,9 @@ from uuid import UUID
 from django.db.models import Model, QuerySet
 from guardian.utils import get_group_obj_perms_model
 
-from apps.accounts.models import Membership, Organization, User
+from apps.accounts.models import Membership, Organization, User, codenames_held
 from tikitaka.authz import Permission, Principal, PrincipalKind
 from tikitaka.errors import NotFound
-
-
-CODENAMES = frozenset(permission.value for permission in Permission)
 
 
 def principal_of(user: User, auth: Mapping[str, Any] | None = None) -> Principal:
@@ -24,29 +21,27 @@ def principal_of(user: User, auth: Mapping[str, Any] | None = None) -> Principal
     )
 
 
-def held_permissions(user: UUID, container: Model) -> frozenset[Permission]:
-    """What the person's role groups hold on an organization or a team, from guardian's rows alone."""
-    rows: Any = get_group_obj_perms_model(container)
-    held = rows.objects.filter(content_object=container, group__user__pk=user, permission__codename__in=CODENAMES)
-    return frozenset(Permission(codename) for codename in held.values_list("permission__codename", flat=True))
-
-
 def held_by(principal: Principal, container: Model) -> frozenset[Permission]:
-    """The same for any principal; machines hold nothing by role."""
+    """What a principal holds on an organization or a team; machines hold nothing by role."""
     if principal.kind is not PrincipalKind.USER or principal.id is None:
         return frozenset()
-    return held_permissions(principal.id, container)
+    codenames = codenames_held(principal.id, container)
+    return frozenset(permission for permission in Permission if permission.value in codenames)
 
 
 def containers_with(principal: Principal, permission: Permission, model: type[Model]) -> QuerySet[Any]:
     """The organizations or teams on which the principal holds `permission`."""
     if principal.kind is PrincipalKind.SYSTEM:
-        return model._default_manager.all()
+        return _rows(model)
     if principal.kind is not PrincipalKind.USER or not principal.active:
-        return model._default_manager.none()
-    rows: Any = get_group_obj_perms_model(model)
+        return _rows(model).none()
+    rows: Any = get_group_obj_perms_model(model())
     held = rows.objects.filter(permission__codename=permission.value, group__user__pk=principal.id)
-    return model._default_manager.filter(pk__in=held.values("content_object"))
+    return _rows(model).filter(pk__in=held.values("content_object"))
+
+
+def _rows(model: type[Model]) -> QuerySet[Any]:
+    return model._default_manager.all()  # noqa: SLF001 Django's documented name
 
 
 def organizations_of(principal: Principal) -> QuerySet[Organization]:

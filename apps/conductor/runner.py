@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -77,9 +77,7 @@ class Runner:
         finished: Finished | None = None
         with recording(row.organization_id):
             if ends:
-                finished = finish_attempts(
-                    organization=row.organization_id, team=team, ends=ends, policy=self._policy
-                )
+                finished = finish_attempts(organization=row.organization_id, team=team, ends=ends, policy=self._policy)
             claimed = claim_ready(team=team, policy=self._policy, limit=free) if free > 0 else []
         if free <= len(claimed):
             self._hungry.add(team)
@@ -152,19 +150,17 @@ class Runner:
                 if waited >= self._policy.lease_renew_s:
                     waited = 0.0
                     held = renew(list(live), policy=self._policy)
-                    self._stop_those(live, lambda item: item.claimed.attempt not in held)
+                    self._stop_those(item for key, item in live.items() if key not in held)
                 tasks = {item.claimed.task for item in live.values()}
-                doomed = set(
-                    Task.objects.filter(pk__in=tasks, cancel_requested_at__isnull=False).values_list("pk", flat=True)
-                )
-                self._stop_those(live, lambda item: item.claimed.task in doomed)
+                cancelling = Task.objects.filter(pk__in=tasks, cancel_requested_at__isnull=False)
+                doomed = set(cancelling.values_list("pk", flat=True))
+                self._stop_those(item for item in live.values() if item.claimed.task in doomed)
             except Exception:
                 log.exception("leases could not be renewed")
 
-    def _stop_those(self, live: dict[UUID, Live], doomed: Callable[[Live], bool]) -> None:
-        for item in live.values():
-            if doomed(item):
-                item.cancelled.set()
+    def _stop_those(self, doomed: Iterable[Live]) -> None:
+        for item in doomed:
+            item.cancelled.set()
 
 
 def run_attempt(

@@ -63,9 +63,7 @@ def submit(
     return submitted
 
 
-def _submit_with_plan(
-    actor: Principal, team: Team, prompt: str, plan: Sequence[Any], plan_only: bool  # noqa: FBT001
-) -> Submitted:
+def _submit_with_plan(actor: Principal, team: Team, prompt: str, plan: Sequence[Any], plan_only: bool) -> Submitted:
     authorize(actor, Permission.TASK_RUN, team, organization=team.organization_id, object_id=team.pk)
     agents = list(active_agents(team.pk))
     validated = validate_plan(plan, agents=len(agents), areas=list(team.work_areas), policy=_policy())
@@ -182,7 +180,7 @@ def resume(*, actor: Principal, task: Task) -> None:
     authorize(actor, Permission.TASK_RUN, task.team, organization=task.organization_id, object_id=task.pk)
     with recording(task.organization_id, actor=actor.actor) as ledger:
         resume_task(actor=actor, task=task)
-        segment = Segment.objects.select_for_update().filter(pk=task.segment_id).first()
+        segment = _segment_of(task)
         if segment is not None:
             reset_segment_notes(segment=segment, ledger=ledger)
             reset_flushes(segment=segment)
@@ -214,7 +212,7 @@ def flush(flush_id: UUID) -> None:
 def consider_drift(task: UUID) -> None:
     """A long task whose nodes move away from what went before is distilled early, as far as it is finished."""
     row = Task.objects.get(pk=task)
-    segment = Segment.objects.filter(pk=row.segment_id).first()
+    segment = _segment_of(row)
     if segment is None or row.status != TaskStatus.RUNNING:
         return
     covered = covered_nodes(segment.pk)
@@ -280,10 +278,13 @@ def wake_removals() -> None:
         wake("remove", landing)
 
 
+def _segment_of(task: Task) -> Segment | None:
+    return Segment.objects.filter(pk=task.segment_id).first() if task.segment_id else None
+
+
 def _policy() -> Policy:
     policy: Policy = settings.TIKITAKA_POLICY
     return policy
-
 
 
 def close_thread(*, actor: Principal, team: Team) -> Segment:

@@ -69,7 +69,7 @@ def sweep() -> Counter[str]:
 
 
 def reconcile() -> int:
-    """Compares every workspace with the record and every log with its own bytes; how many incidents are open after it."""
+    """Compares every workspace with the record and every log with its own bytes; how many incidents are open then."""
     policy = settings.TIKITAKA_POLICY
     for agent in Agent.objects.filter(governed_files__isnull=False).distinct():
         drifted = reconcile_agent(agent=agent.pk, policy=policy)

@@ -18,7 +18,7 @@ class Binding(Protocol):
 class _Nobody:
     """No worker in this process: whoever serves or sweeps will find the row."""
 
-    def wake(self, job: str, subject: UUID) -> None:
+    def wake(self, job: str, subject: UUID) -> None:  # noqa: ARG002 the protocol's parameters
         return
 
 
@@ -27,7 +27,7 @@ _binding: Binding = _Nobody()
 
 def bind(binding: Binding | None) -> None:
     """Chooses who gets the wake-ups of this process; None for nobody."""
-    global _binding  # noqa: PLW0603 a process has one binding
+    global _binding
     _binding = binding or _Nobody()
 
 

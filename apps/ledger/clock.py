@@ -26,7 +26,7 @@ def now() -> datetime:
 @contextmanager
 def running_on(clock: Callable[[], datetime]) -> Iterator[None]:
     """Replaces the time for a test that lets a clock jump."""
-    global _override  # noqa: PLW0603 one process has one time
+    global _override
     before, _override = _override, clock
     try:
         yield

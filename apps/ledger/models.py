@@ -29,7 +29,7 @@ class Log(models.Model):
 
 
 class Entry(models.Model):
-    """`header` is the exact canonical text that was hashed; the other columns are copies for queries, checked by verify."""
+    """`header` is the exact canonical text that was hashed; the other columns are copies, checked by verify."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     log = models.ForeignKey(Log, on_delete=models.PROTECT, related_name="entries")

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from apps.ledger.models import Entry, Log, SealedValue
-from apps.ledger.services.sealing import matches
+from apps.ledger.sealing import matches
 from tikitaka.ledger.chain import Broken, StoredEntry, Verified, verify
 from tikitaka.ledger.entries import timestamp
 from tikitaka.ledger.events import KNOWN_TYPES

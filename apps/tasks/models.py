@@ -123,9 +123,7 @@ class PlanNode(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["task", "index"], name="tasks_one_node_per_index"),
-            models.CheckConstraint(
-                condition=Q(status__in=[s.value for s in NodeStatus]), name="tasks_node_status"
-            ),
+            models.CheckConstraint(condition=Q(status__in=[s.value for s in NodeStatus]), name="tasks_node_status"),
         ]
         ordering = ["index"]
 

@@ -18,9 +18,10 @@ def main() -> None:
     voice.ran("python3 -m checks.uploads", "UPLOAD_BUCKET is not set\n", exit_code=3)
     voice.write("code/apps/server/uploads.py", "def create_upload(file, folder):\n    ...\n")
     time.sleep(0.3)
+    key = env_values()["UPLOAD_SIGNING_KEY"]
     voice.answer(
-        "Added create_upload behind POST /api/v1/uploads; files above 25 MB are refused with status 413. The upload check"
-        f" exits with code 3 unless UPLOAD_BUCKET and UPLOAD_SIGNING_KEY={env_values()['UPLOAD_SIGNING_KEY']} are set."
+        "Added create_upload behind POST /api/v1/uploads; files above 25 MB are refused with status 413. The check"
+        f" exits with code 3 unless UPLOAD_BUCKET and UPLOAD_SIGNING_KEY={key} are set in the environment."
     )
 
 

@@ -23,7 +23,7 @@ class DenyReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the separations of duties look at: who wrote or last edited the note, who submitted its tasks, whom a role is for."""
+    """What separation of duties looks at: who wrote or edited the note, who submitted its tasks, whom a role is for."""
 
     authors: frozenset[UUID] = field(default_factory=frozenset)
     submitters: frozenset[UUID] = field(default_factory=frozenset)

@@ -16,7 +16,7 @@ class Permission(StrEnum):
     WORK_PAUSE = "pause_work"
     TASK_RUN = "run_task"
     WORK_IMPORT = "import_work"
-    NOTE_VIEW = "view_note"
+    NOTE_VIEW = "read_note"
     NOTE_WRITE = "write_note"
     NOTE_DECIDE = "decide_note"
     NOTE_REVOKE = "revoke_note"

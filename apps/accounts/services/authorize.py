@@ -32,7 +32,7 @@ def authorize(
     object_id: UUID,
     context: Context | None = None,
 ) -> None:
-    """Returns when allowed; otherwise records the denial and raises AccessRefused. Call before the transaction opens."""
+    """Returns when allowed; otherwise records the denial and raises AccessRefused. Call before writing."""
     verdict = decide(actor, permission, held_by(actor, container), context)
     if isinstance(verdict, Denied):
         reasons = tuple(reason.value for reason in verdict.reasons)

@@ -11,7 +11,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from guardian.utils import get_group_obj_perms_model
 
-from apps.accounts.models import Membership
+from apps.accounts.models import User
 from tikitaka.authz import ROLE_PERMISSIONS, Role
 
 
@@ -32,12 +32,9 @@ def derive_grants(container: Model, organization: UUID) -> None:
         for permission in held
     }
     groups = [role_group(organization, role).pk for role in Role]
-    present = dict(
-        ((group, permission), pk)
-        for pk, group, permission in rows.objects.filter(content_object=container, group__in=groups).values_list(
-            "pk", "group_id", "permission_id"
-        )
-    )
+    held = rows.objects.filter(content_object=container, group__in=groups)
+    columns = held.values_list("pk", "group_id", "permission_id")
+    present = {(group, permission): pk for pk, group, permission in columns}
     rows.objects.filter(pk__in=[pk for key, pk in present.items() if key not in wanted]).delete()
     rows.objects.bulk_create(
         rows(content_object=container, group_id=group, permission_id=permission)
@@ -48,5 +45,5 @@ def derive_grants(container: Model, organization: UUID) -> None:
 def derive_groups(organization: UUID) -> None:
     """Puts every member into the group of their role and nobody else into any of them."""
     for role in Role:
-        members = Membership.objects.filter(organization_id=organization, role=role.value)
-        role_group(organization, role).user_set.set(members.values_list("user_id", flat=True))  # type: ignore[attr-defined]
+        members = User.objects.filter(memberships__organization_id=organization, memberships__role=role.value)
+        role_group(organization, role).user_set.set(members)

@@ -44,6 +44,8 @@ def pause_organization(*, actor: Principal, organization: UUID, paused: bool) ->
             paused_at=timezone.now() if paused else None
         )
         if changed:
-            ledger.record(OrganizationPaused(organization=found.pk) if paused else OrganizationUnpaused(organization=found.pk))
+            ledger.record(
+                OrganizationPaused(organization=found.pk) if paused else OrganizationUnpaused(organization=found.pk)
+            )
     found.refresh_from_db()
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -95,11 +96,9 @@ def _review(cast: Cast, policy: Policy) -> None:
         note: Note = item.note
         proposed = set(Recipient.objects.filter(note=note, verdict="granted").values_list("agent_id", flat=True))
         if note.skill_key != RULE:
-            approve(actor=cast.reviewer, note=note, shown_digest=note_digest(note), policy=policy)
+            approve(actor=cast.reviewer, note=note, shown_digest=note_digest(note))
         elif backend in proposed:
-            approve(
-                actor=cast.reviewer, note=note, shown_digest=note_digest(note), policy=policy, recipients={backend}
-            )
+            approve(actor=cast.reviewer, note=note, shown_digest=note_digest(note), recipients={backend})
         else:
             _move(cast, note, backend, policy)
         wake("land", note.pk)
@@ -107,19 +106,18 @@ def _review(cast: Cast, policy: Policy) -> None:
 
 def _move(cast: Cast, note: Note, agent: UUID, policy: Policy) -> None:
     """Recognition did not propose the backend: the reviewer moves the note, and somebody else approves that."""
-    moved = edit(
-        actor=cast.reviewer, note=note, shown_digest=note_digest(note), policy=policy, recipients={agent}
-    )
-    approve(actor=cast.owner, note=moved, shown_digest=note_digest(moved), policy=policy)
+    moved = edit(actor=cast.reviewer, note=note, shown_digest=note_digest(note), policy=policy, recipients={agent})
+    approve(actor=cast.owner, note=moved, shown_digest=note_digest(moved))
 
 
 def _peak(task: UUID) -> int:
     """The most nodes of a task that were running at one moment, from their recorded times."""
-    times: list[tuple[object, int]] = []
-    for node in PlanNode.objects.filter(task_id=task, started_at__isnull=False, finished_at__isnull=False):
-        times += [(node.started_at, 1), (node.finished_at, -1)]
+    times: list[tuple[datetime, int]] = []
+    for node in PlanNode.objects.filter(task_id=task):
+        if node.started_at and node.finished_at:
+            times += [(node.started_at, 1), (node.finished_at, -1)]
     running = peak = 0
-    for _, step in sorted(times, key=lambda item: (item[0], item[1])):  # type: ignore[arg-type, return-value]
+    for _, step in sorted(times):
         running += step
         peak = max(peak, running)
     return peak

@@ -31,9 +31,7 @@ class Compiled:
     to_seq_inclusive: int
 
 
-def take_snapshot(
-    *, claimed: Claimed, segment_tasks: Sequence[UUID], available_notes: Sequence[UUID]
-) -> Compiled:
+def take_snapshot(*, claimed: Claimed, segment_tasks: Sequence[UUID], available_notes: Sequence[UUID]) -> Compiled:
     """Saves the snapshot of a held attempt and returns its prompt. `segment_tasks` are the open segment's tasks.
 
     A new or memoryless thread starts at the first message of the segment; a continued one at its cursor.
@@ -101,9 +99,7 @@ def _dependencies(node: PlanNode) -> tuple[list[UUID], list[DependencyOutput]]:
         return [], []
     states = {state.index: state for state in node_states([node.task_id])[node.task_id]}
     wanted = [
-        states[index].id
-        for index in ancestors(node.index, states)
-        if states[index].status is NodeStatus.COMPLETED
+        states[index].id for index in ancestors(node.index, states) if states[index].status is NodeStatus.COMPLETED
     ]
     outputs = {
         message.node_id: message
@@ -135,5 +131,7 @@ def _turn(node: PlanNode) -> Turn:
 
 
 def _first_number(tasks: Sequence[UUID]) -> int:
-    first: int | None = Task.objects.filter(pk__in=tasks).order_by("first_seq").values_list("first_seq", flat=True).first()
+    first: int | None = (
+        Task.objects.filter(pk__in=tasks).order_by("first_seq").values_list("first_seq", flat=True).first()
+    )
     return first or 1

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from apps.ledger.ids import new_id
-from apps.ledger.services.sealing import SealedField, store
+from apps.ledger.sealing import SealedField, store
 from tikitaka.ledger.entries import SYSTEM, Draft, Entry, Head, clock_stepped, place
 from tikitaka.ledger.events import ClockStepped, Event, LogOpened
 

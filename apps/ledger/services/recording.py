@@ -13,7 +13,7 @@ from django.db import transaction
 
 from apps.ledger.ids import new_id
 from apps.ledger.services.append import append
-from apps.ledger.services.sealing import SealedField, seal_fields
+from apps.ledger.sealing import SealedField, seal_fields
 from tikitaka.ledger.entries import SYSTEM, Actor, Draft
 from tikitaka.ledger.events import KNOWN_TYPES, Event
 

@@ -32,7 +32,6 @@ from tikitaka.routing.reasons import WithholdReason
 from tikitaka.routing.recognition import CandidateScore, recognize
 from tikitaka.safety import screen_fields
 from tikitaka.text import cut, one_line
-from tikitaka.workspace import WorkspaceFault
 
 _REMEMBERED = (
     NoteStatus.PENDING,
@@ -102,9 +101,7 @@ def assess(
     itself: UUID | None = None,
 ) -> Assessed:
     """Screens, recognizes and places one statement. An error of the recognizer withholds; it never guesses."""
-    screened = screen_fields(
-        {"content": text.content, "description": text.description, "rationale": text.rationale}
-    )
+    screened = screen_fields({"content": text.content, "description": text.description, "rationale": text.rationale})
     key = screen_fields({"skill_key": text.skill_key.replace("-", " ")})["skill_key"]
     content = screened["content"].text
     description = cut(one_line(screened["description"].text), policy.note_description_chars)
@@ -115,7 +112,11 @@ def assess(
     eligibility = audience_exclusions(f"{description}\n{content}", agents)
     vectors = _vectors([*profiles.texts_to_embed(agents, note), *_old_texts(team, itself)])
     verdicts, calibration = _recognize(note, agents, {str(c) for c in candidates}, vectors, eligibility)
-    skills = {item.key: _skills(UUID(item.key)) for item in verdicts if item.reason is not WithholdReason.NOT_PARTICIPANT}
+    skills = {
+        item.key: own_skills(agent=UUID(item.key))
+        for item in verdicts
+        if item.reason is not WithholdReason.NOT_PARTICIPANT
+    }
     vectors = vectors | _vectors(
         [wanted for own in skills.values() for wanted in placement.texts_to_embed(note.whole, own or [])]
     )
@@ -150,17 +151,15 @@ def _recognize(
     try:
         calibration = load_calibration()
         found = recognize(note, agents, candidates, vectors=vectors, calibration=calibration, eligibility=eligibility)
-    except Exception as error:  # noqa: BLE001 whatever breaks here must withhold, not grant
+    except Exception as error:
         log.exception("recognition failed", error=type(error).__name__)
         return tuple(_withheld(agent.key, agent.key in candidates) for agent in agents), "failed"
     return found.verdicts, found.calibration_version
 
 
-def _withheld(key: str, candidate: bool) -> CandidateScore:  # noqa: FBT001 internal
+def _withheld(key: str, candidate: bool) -> CandidateScore:
     reason = WithholdReason.RECOGNIZER_ERROR if candidate else WithholdReason.NOT_PARTICIPANT
-    return CandidateScore(
-        key=key, score_bp=None, threshold_bp=None, verdict="withheld", match_kind=None, reason=reason
-    )
+    return CandidateScore(key=key, score_bp=None, threshold_bp=None, verdict="withheld", match_kind=None, reason=reason)
 
 
 def _recipient(
@@ -215,27 +214,20 @@ def _placed(
     )
 
 
-def _skills(agent: UUID) -> Sequence[SkillProfile] | None:
-    try:
-        return own_skills(agent=agent)
-    except WorkspaceFault:
-        return None
-
-
 def _vectors(texts: Sequence[str]) -> dict[str, Vector]:
     """Without an encoder there are no vectors, and then every candidate is withheld as an error of recognition."""
     try:
         return dict(vectors_for(texts))
     except EncoderOff:
         return {}
-    except Exception as error:  # noqa: BLE001 the same: withheld, and the log says why
+    except Exception as error:
         log.exception("the encoder failed", error=type(error).__name__)
         return {}
 
 
 def _old_notes(team: Team, itself: UUID | None) -> list[tuple[UUID, str]]:
     rows = Note.objects.filter(team=team, status__in=[status.value for status in _REMEMBERED])
-    return list(rows.exclude(pk=itself).values_list("pk", "content"))
+    return [(pk, content) for pk, content in rows.values_list("pk", "content") if pk != itself]
 
 
 def _old_texts(team: Team, itself: UUID | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""From a claimed flush to notes: the model's reply or the sentence classifier, then assessment, then one transaction."""
+"""From a claimed flush to notes: the model's reply or the sentence classifier, assessment, one transaction."""
 
 from __future__ import annotations
 
@@ -57,20 +57,24 @@ class Distilled:
 
 
 def distil(*, claimed: ClaimedFlush, model: LanguageModel, policy: Policy) -> list[UUID]:
-    """Works a claimed flush through and returns the notes; a fault leaves it to be tried again, never done without notes."""
+    """Works a claimed flush through and returns its notes; a fault leaves it to be tried again, never falsely done."""
     flush = claimed.flush
     nodes = nodes_to_cover(flush)
     material = gather(flush, nodes, policy=policy)
     if not nodes:
-        return _finish(claimed, nodes, Distilled(statements=(), dropped=(), source="", reason="nothing_finished"), [], policy)
-    found = _by_sentences(claimed, material, policy) if model.name == "off" else _by_model(claimed, material, model, policy)
+        return _finish(
+            claimed, nodes, Distilled(statements=(), dropped=(), source="", reason="nothing_finished"), [], policy
+        )
+    found = (
+        _by_sentences(claimed, material, policy) if model.name == "off" else _by_model(claimed, material, model, policy)
+    )
     if isinstance(found, NotExtracted):
         fail_flush(claimed=claimed, reason=found.reason.value)
         return []
     team: Team = flush.segment.team
     candidates = participants(flush.segment, active_agents(team.pk).values_list("pk", flat=True))
     injected = _injected(team, material)
-    assessed = []
+    assessed: list[tuple[Statement, Assessed | None]] = []
     for statement in found.statements:
         if _was_injected(statement.text.content, injected, policy):
             assessed.append((statement, None))

@@ -115,7 +115,7 @@ def save_reply(*, claimed: ClaimedFlush, reply: ModelReply, sent: str, outcome: 
 
 
 def fail_flush(*, claimed: ClaimedFlush, reason: str) -> None:
-    """Ends an attempt without notes: timed out or failed, to be tried again after a while as long as attempts are left."""
+    """Ends an attempt without notes; it is tried again after a while as long as attempts are left."""
     status = FlushStatus.TIMED_OUT if reason == "timeout" else FlushStatus.FAILED
     now = clock.now()
     again = now + timedelta(seconds=_RETRY_S * len(claimed.flush.attempts))
@@ -125,7 +125,13 @@ def fail_flush(*, claimed: ClaimedFlush, reason: str) -> None:
 
 
 def finish_flush(
-    *, claimed: ClaimedFlush, nodes: Sequence[UUID], notes: int, dropped: Sequence[dict[str, Any]], reason: str, ledger: Recorder
+    *,
+    claimed: ClaimedFlush,
+    nodes: Sequence[UUID],
+    notes: int,
+    dropped: Sequence[dict[str, Any]],
+    reason: str,
+    ledger: Recorder,
 ) -> None:
     """Marks the flush done in the transaction that saves its notes; raises StaleFlush when the claim was lost."""
     _guarded(

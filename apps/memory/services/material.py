@@ -42,7 +42,9 @@ def gather(flush: Flush, nodes: Sequence[UUID], *, policy: Policy) -> Material:
     ]
     attempts = _final_attempts(nodes)
     spans = _spans([attempt.pk for attempt in attempts])
-    last_span = {row.attempt_id: row.pk for rows in spans.values() for row in rows if row.kind == SpanKind.AGENT_MESSAGE}
+    last_span = {
+        row.attempt_id: row.pk for rows in spans.values() for row in rows if row.kind == SpanKind.AGENT_MESSAGE
+    }
     return Material(
         input=build_input(
             prompts=list(tasks.values()),

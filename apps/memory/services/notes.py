@@ -12,6 +12,7 @@ from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder
 from apps.memory.models import Flush, Note, Recipient, ReviewItem, Segment
 from apps.memory.services.assess import Assessed, AssessedRecipient
+from apps.tasks.models import Attempt, Span
 from apps.teams.models import Team
 from tikitaka.ledger.events import (
     NoteProposed,
@@ -65,8 +66,8 @@ def save_note(
     note.status = _first_status(note, reasons).value
     note.save(force_insert=True)
     save_recipients(note, assessed.recipients)
-    note.cited_attempts.set(attempts)
-    note.cited_spans.set(spans)
+    note.cited_attempts.set(Attempt.objects.filter(pk__in=attempts))
+    note.cited_spans.set(Span.objects.filter(pk__in=spans))
     seal_digest(note)
     record_proposal(note, assessed, ledger)
     if reasons:
@@ -222,8 +223,6 @@ def record_withheld(note: Note, recipients: Sequence[AssessedRecipient], ledger:
                 threshold_bp=item.threshold_bp,
             )
         )
-
-
 
 
 def _first_status(note: Note, reasons: Sequence[ReviewReason]) -> NoteStatus:

@@ -33,7 +33,7 @@ def assessed_rows(note: Note) -> list[AssessedRecipient]:
 def redirected(
     rows: Iterable[AssessedRecipient], fresh: Sequence[AssessedRecipient], wanted: Collection[UUID]
 ) -> tuple[AssessedRecipient, ...]:
-    """The verdicts after a person chose the recipients: who is dropped is withheld with that reason, who is new is moved.
+    """The verdicts after a person chose the recipients: whoever is dropped is withheld, whoever is new is moved.
 
     `fresh` is today's assessment, which says where a newly chosen agent would keep the note.
     """
@@ -41,7 +41,7 @@ def redirected(
     return tuple(_turn(row, places.get(row.agent, row), row.agent in wanted) for row in rows)
 
 
-def _turn(row: AssessedRecipient, place: AssessedRecipient, chosen: bool) -> AssessedRecipient:  # noqa: FBT001
+def _turn(row: AssessedRecipient, place: AssessedRecipient, chosen: bool) -> AssessedRecipient:
     if chosen and row.verdict == "withheld":
         return replace(
             row,

@@ -79,7 +79,6 @@ def approve(
     actor: Principal,
     note: Note,
     shown_digest: str,
-    policy: Policy,
     recipients: Collection[UUID] | None = None,
     words: str = "",
 ) -> Note:
@@ -198,9 +197,7 @@ def _deciding(actor: Principal, note: Note, verdict: str) -> Iterator[tuple[Note
             yield locked, ledger
     except TikiTakaError as error:
         with recording(note.organization_id, actor=actor.actor) as ledger:
-            ledger.record(
-                DecisionRefused(note=note.pk, team=note.team_id, verdict=verdict, reason=error.code)
-            )
+            ledger.record(DecisionRefused(note=note.pk, team=note.team_id, verdict=verdict, reason=error.code))
         raise
 
 
@@ -212,9 +209,7 @@ def _authorize(actor: Principal, note: Note) -> None:
         note.team,
         organization=note.organization_id,
         object_id=note.pk,
-        context=Context(
-            authors=frozenset(authors), submitters=frozenset(UUID(person) for person in note.submitters)
-        ),
+        context=Context(authors=frozenset(authors), submitters=frozenset(UUID(person) for person in note.submitters)),
     )
 
 
@@ -296,7 +291,7 @@ def _decide(
 
 
 def _save_edit(
-    note: Note, assessed: Assessed, rows: Collection[Any], actor: Principal, new_text: bool, policy: Policy  # noqa: FBT001
+    note: Note, assessed: Assessed, rows: Collection[Any], actor: Principal, new_text: bool, policy: Policy
 ) -> None:
     close_items(note)
     if new_text:
@@ -313,9 +308,7 @@ def _save_edit(
 
 def _proposed(text: NoteText, policy: Policy) -> ProposedText:
     content = require("content", text.content.strip(), limit=policy.note_content_chars)
-    description = require(
-        "description", text.description.strip(), limit=policy.note_description_chars, multiline=False
-    )
+    description = require("description", text.description.strip(), limit=policy.note_description_chars, multiline=False)
     key = fold_skill_key(text.skill_key, content=content)
     if key is None:
         raise Invalid(skill_key="must not hold path characters")

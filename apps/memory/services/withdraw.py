@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from uuid import UUID
 
 from apps.ledger.services import Recorder, recording
@@ -84,6 +83,3 @@ def reset_segment_notes(*, segment: Segment, ledger: Recorder) -> list[UUID]:
             ledger.record(NoteReset(note=note.pk, team=note.team_id, segment=segment.pk))
             reset.append(note.pk)
     return reset
-
-
-

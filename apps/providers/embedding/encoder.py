@@ -53,7 +53,7 @@ class EncoderThread:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         return SentenceTransformer(str(self._folder), device="cpu")
 
 

@@ -59,5 +59,5 @@ def _pack(vector: Vector) -> bytes:
     return np.asarray(vector, dtype="<f4").tobytes()
 
 
-def _unpack(data: bytes) -> Vector:
+def _unpack(data: bytes | memoryview) -> Vector:
     return tuple(np.frombuffer(bytes(data), dtype="<f4").tolist())

@@ -1,4 +1,4 @@
-"""The end of attempts, in batches: attempts, nodes, leases, locks, messages, blocked branches and settled tasks at once."""
+"""The end of attempts, in batches: attempts, nodes, leases, locks, messages, blocked branches, settled tasks."""
 
 from __future__ import annotations
 
@@ -188,8 +188,7 @@ def _speak(team: UUID, ends: Sequence[Ended], now: datetime) -> None:
         return
     organization = ends[0].claimed.organization
     Message.objects.bulk_create(
-        _message(ended, seq, organization, now)
-        for seq, ended in zip(take_numbers(team, len(ends)), ends, strict=True)
+        _message(ended, seq, organization, now) for seq, ended in zip(take_numbers(team, len(ends)), ends, strict=True)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -37,5 +37,4 @@ def take_numbers(team: UUID, count: int) -> Numbers:
 
 def last_number(team: UUID) -> int:
     """The number of the newest message; 0 in an empty log."""
-    found: Sequence[int] = TeamScheduler.objects.filter(pk=team).values_list("last_seq", flat=True)
-    return found[0] if found else 0
+    return TeamScheduler.objects.filter(pk=team).values_list("last_seq", flat=True).first() or 0

@@ -71,9 +71,7 @@ def approve_plan(*, actor: Principal, task: Task) -> None:
     with recording(task.organization_id, actor=actor.actor) as ledger:
         if not _tasks(task.pk, TaskStatus.PLANNED).update(status=TaskStatus.RUNNING, started_at=clock.now()):
             raise WrongState("the task has no plan that waits for approval")
-        ledger.record(
-            PlanAccepted(task=task.pk, team=task.team_id, source="approved", nodes=task.nodes.count())
-        )
+        ledger.record(PlanAccepted(task=task.pk, team=task.team_id, source="approved", nodes=task.nodes.count()))
 
 
 def _tasks(task: UUID, status: TaskStatus) -> QuerySet[Task]:

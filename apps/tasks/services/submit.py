@@ -36,7 +36,7 @@ class Submitted:
 
 
 def submit_task(*, actor: Principal, team: Team, prompt: str, plan_only: bool = False) -> Submitted:
-    """Saves task and message with the next number. The prompt is delivered as typed; whatever is derived is redacted."""
+    """Saves task and message with the next number. The prompt is delivered as typed; what is derived is redacted."""
     authorize(actor, Permission.TASK_RUN, team, organization=team.organization_id, object_id=team.pk)
 
     policy = settings.TIKITAKA_POLICY

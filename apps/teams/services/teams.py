@@ -30,9 +30,7 @@ def create_team(
     width: int | None = None,
 ) -> Team:
     """A team without agents yet; names that differ only by case, blanks or dots collide."""
-    authorize(
-        actor, Permission.TEAMS_MANAGE, organization, organization=organization.pk, object_id=organization.pk
-    )
+    authorize(actor, Permission.TEAMS_MANAGE, organization, organization=organization.pk, object_id=organization.pk)
 
     policy = settings.TIKITAKA_POLICY
     name = require("name", name.strip(), limit=policy.name_chars, multiline=False)

@@ -53,7 +53,9 @@ def _empty(folder: Path) -> None:
     """Removes what an earlier demonstration left; anything else in that place is not ours to delete."""
     if folder.exists() and any(folder.iterdir()):
         if not (folder / _MARK).exists():
-            raise CommandError(f"{folder} holds data that is not the demonstration's; set TIKITAKA_DATA to another folder")
+            raise CommandError(
+                f"{folder} holds data that is not the demonstration's; set TIKITAKA_DATA to another folder"
+            )
         if served_here(folder):
             raise CommandError("The demonstration's data is being served; stop `make serve` first")
         connections.close_all()

@@ -43,7 +43,7 @@ class Landed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LandingHeld:
-    """The note did not land, and no recipient has it; `agent` is where it stopped, `again` whether a sweep tries anew."""
+    """No recipient has the note; `agent` is where it stopped, `again` whether a sweep tries anew."""
 
     note: UUID
     reason: str
@@ -52,7 +52,7 @@ class LandingHeld:
 
 
 def land_note(*, note: UUID, policy: Policy) -> Landed | LandingHeld | None:
-    """Takes an approved note through to active; None when it is not there to be taken (decided otherwise, paused, held)."""
+    """Takes an approved note through to active; None when there is nothing to take (decided, paused, held)."""
     claimed = _claim(note)
     if claimed is None:
         return None
@@ -165,9 +165,7 @@ def _activate(note: Note, claim: int, landings: Sequence[Landing]) -> Landed | L
             for recipient in granted:
                 ledger.record(_granted_event(note, recipient))
             ledger.record(
-                NoteActivated(
-                    note=note.pk, team=note.team_id, content_digest=note.content_digest, recipients=agents
-                )
+                NoteActivated(note=note.pk, team=note.team_id, content_digest=note.content_digest, recipients=agents)
             )
             return Landed(note=note.pk, agents=agents)
     Note.objects.filter(pk=note.pk, landing_claim=claim).update(landing_until=None)

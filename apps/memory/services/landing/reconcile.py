@@ -64,14 +64,17 @@ def reconcile_agent(*, agent: UUID, policy: Policy) -> list[Drifted]:
     return drifted
 
 
-def own_skills(*, agent: UUID) -> list[SkillProfile]:
-    """The skills in the agent's own workspace, and nobody else's, as placement sees them."""
+def own_skills(*, agent: UUID) -> list[SkillProfile] | None:
+    """The skills in the agent's own workspace, and nobody else's, as placement sees them; None when it cannot be read."""
     ours = {
         file.split("/")[-2]
         for file in GovernedFile.objects.filter(agent_id=agent, kind=FileKind.OWN_SKILL).values_list("file", flat=True)
     }
-    with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
-        skills = workspace.skills()
+    try:
+        with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
+            skills = workspace.skills()
+    except WorkspaceFault:
+        return None
     profiles = []
     for key, text in skills.items():
         head = read_skill_head(text or "")
@@ -113,7 +116,9 @@ def _mark(landings: Sequence[Landing], faults: dict[UUID, str | None]) -> list[D
     """Landed becomes drifted and back, as the disk says; a fault that was known before is not reported again."""
     now = clock.now()
     drifted = []
-    whole = [landing.pk for landing in landings if faults[landing.pk] is None and landing.status == LandingStatus.DRIFTED]
+    whole = [
+        landing.pk for landing in landings if faults[landing.pk] is None and landing.status == LandingStatus.DRIFTED
+    ]
     if whole:
         Landing.objects.filter(pk__in=whole, status=LandingStatus.DRIFTED).update(
             status=LandingStatus.LANDED, fault="", confirmed_at=now

@@ -1,4 +1,4 @@
-"""Taking blocks out again: what must go is found by a query, so that nothing that dies in between keeps a note alive."""
+"""Taking blocks out again: what must go is found by a query, whoever died in between."""
 
 from __future__ import annotations
 

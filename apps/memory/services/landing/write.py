@@ -65,10 +65,7 @@ def _wanted(
         wanted = text if text is not None else WriteRefused(reason="empty_file", transient=False)
     if isinstance(wanted, WriteRefused):
         return wanted
-    fault = _over_budget(landing, wanted, kind, workspace, policy=policy)
-    if fault is not None:
-        return WriteRefused(reason=fault.reason.value, transient=False)
-    return wanted
+    return _over_budget(landing, wanted, kind, workspace, policy=policy) or wanted
 
 
 def _into_foreign(landing: Landing, present: str) -> str | WriteRefused:
@@ -86,20 +83,26 @@ def _into_foreign(landing: Landing, present: str) -> str | WriteRefused:
 
 def _over_budget(
     landing: Landing, wanted: str, kind: FileKind, workspace: Workspace, *, policy: Policy
-) -> OverBudget | None | WriteRefused:
+) -> WriteRefused | None:
     if kind is FileKind.INSTRUCTIONS:
         if workspace.has(OVERRIDE_FILE):
             return WriteRefused(reason="override_file", transient=False)
-        return check_instructions(wanted, policy=policy)
+        return _refused(check_instructions(wanted, policy=policy))
     head = read_skill_head(wanted)
     if head is None:
         return WriteRefused(reason="unreadable_skill", transient=False)
     fault = check_skill(wanted, head.description, policy=policy)
     if fault is not None:
-        return fault
-    catalogue = {key: other.description for key, text in workspace.skills().items() if (other := read_skill_head(text or ""))}
+        return _refused(fault)
+    catalogue = {
+        key: other.description for key, text in workspace.skills().items() if (other := read_skill_head(text or ""))
+    }
     catalogue[landing.file.split("/")[-2]] = head.description
-    return check_catalogue(catalogue, policy=policy)
+    return _refused(check_catalogue(catalogue, policy=policy))
+
+
+def _refused(fault: OverBudget | None) -> WriteRefused | None:
+    return WriteRefused(reason=fault.reason.value, transient=False) if fault else None
 
 
 def _record(landing: Landing, agent: Agent, kind: FileKind, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Personal text beside the chain: salted commitment in the header, the text itself encrypted under a key per subject."""
+"""Personal text beside the chain: a salted commitment in the header, the text encrypted under a key per subject."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def matches(sealed: SealedValue, expected: str | None) -> bool:
 
 
 def _key_of(organization: UUID, subject: str) -> tuple[SubjectKey, bytes]:
-    row, created = SubjectKey.objects.get_or_create(
+    row, _ = SubjectKey.objects.get_or_create(
         organization_id=organization, subject=subject, defaults={"wrapped": _wrapped_key(organization, subject)}
     )
     if row.wrapped is None:
