@@ -32,7 +32,7 @@ _CUE_PENALTY = 1.0
 _FOLDS = 5
 _GRID_BP = range(4_000, 9_001, 200)
 # Which share of each kind of non-durable text may be taken; the threshold is the lowest that keeps both.
-_PROMPTS_TAKEN_MAX = 0.045
+_PROMPTS_TAKEN_MAX = 0.05
 _CHATTER_TAKEN_MAX = 0.05
 
 parse = extraction_cases

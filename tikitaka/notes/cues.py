@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tikitaka.routing.words import tokens
+from tikitaka.routing.words import STOPWORDS, tokens
 
 _LISTS = """
 obligation: must never always only should shall cannot forbidden required mandatory need needs may
@@ -22,8 +22,9 @@ person: i i'm i'll i've me my we us our you your he she his her
 moment: now today tomorrow yesterday tonight currently still already yet soon later again back almost
 moment: minute minutes moment last
 courtesy: thanks thank please sorry hello hi good great nice ok okay yes sure fine happy welcome
-progress: done finished started starting running waiting trying checking looking reading pushing pushed merged
-progress: merging uploaded uploading fixed failed fails completed installing rebooting loaded opened sent found
+progress: done finished started starting running waiting trying checking looking reading pushing pushed
+progress: merged merging uploaded uploading fixed failed fails completed installing rebooting loaded opened
+progress: sent found
 habit: is are stays stay keeps keep uses use gets get goes go runs run has have carries contains count counts
 past: was were had took gave went came did said
 """
@@ -52,7 +53,7 @@ _ORDER = re.compile(
 _WORDS_MAX = 30
 _SHORT = 3
 
-CUES = (*_SETS, "asks", "orders", "length", "short", "number", "ongoing", "participle")
+CUES = (*_SETS, "asks", "orders", "length", "short", "number", "ongoing", "participle", "plural")
 
 _PROHIBITS = re.compile(
     r"\b(?:never|must\s+not|may\s+not|do\s+not|don['’]t|cannot|not\s+allowed|forbidden|prohibited|nobody|no\s+one|"
@@ -81,7 +82,13 @@ def cue_values(sentence: str) -> tuple[float, ...]:
         float(any(character.isdigit() for character in sentence)),
         float(any(word.endswith("ing") for word in words)),
         float(any(word.endswith("ed") for word in words)),
+        float(any(_is_plural(word) for word in words[:2])),
     )
+
+
+def _is_plural(word: str) -> bool:
+    """By its ending; a rule often begins with a kind of thing (`tokens expire`), chatter with one thing."""
+    return word.endswith("s") and not word.endswith("ss") and word not in STOPWORDS
 
 
 def is_severe(sentence: str) -> bool:

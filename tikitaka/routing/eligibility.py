@@ -57,9 +57,7 @@ _MATTER = (
     r"(?:the|any|its|such)\s+(?:note|details?|information|matter|message|memo|report|document|names?|case)\b))"
 )
 _MAY = r"(?:(?:may|can|should|must|will|needs?\s+to|(?:is|are)\s+allowed\s+to|darf|dürfen|soll|sollen)\s+)?"
-_NOT_MAY = (
-    r"(?:(?:must|may|should|can|will)\s*(?:not|never)|mustn['’]t|is\s+not\s+to|are\s+not\s+to|darf|dürfen)"
-)
+_NOT_MAY = r"(?:(?:must|may|should|can|will)\s*(?:not|never)|mustn['’]t|is\s+not\s+to|are\s+not\s+to|darf|dürfen)"
 _DARF = r"(?:darf|dürfen|soll|sollen)"
 _FEW = r"(?:\w+\s+){0,3}?"
 _WISSEN = r"(?:wissen|erfahren|sehen|lesen)"
@@ -119,21 +117,40 @@ def audience_exclusions(text: str, agents: Sequence[AgentProfile]) -> Eligibilit
     """Who is excluded by phrases such as `only X may know` (all others) or `do not tell Y` (Y)."""
     names = _words_of_names(agents)
     excluded: dict[str, Span] = {}
+    folded, places = _single_blanks(text)
     for rule in _DENY_RULES:
-        for match in rule.finditer(text):
-            _exclude(_named_agents(match.group("who"), names), match, excluded)
+        for match in rule.finditer(folded):
+            _exclude(_named_agents(match.group("who"), names), _span(text, places, match), excluded)
     for rule in _ONLY_RULES:
-        for match in rule.finditer(text):
+        for match in rule.finditer(folded):
             if allowed := _named_agents(match.group("who"), names):
-                _exclude(frozenset(names) - allowed, match, excluded)
-    flagged = bool(excluded) or any(rule.search(text) for rule in _NAMELESS_RULES)
+                _exclude(frozenset(names) - allowed, _span(text, places, match), excluded)
+    flagged = bool(excluded) or any(rule.search(folded) for rule in _NAMELESS_RULES)
     return Eligibility(excluded=MappingProxyType(excluded), has_audience_words=flagged)
 
 
-def _exclude(denied: Collection[str], match: re.Match[str], excluded: dict[str, Span]) -> None:
+def _single_blanks(text: str) -> tuple[str, list[int]]:
+    """The text with every run of white space as its first character, and where each character stood.
+
+    Long runs would make the patterns, which part words by white space, quadratic and worse.
+    """
+    places = [
+        place
+        for place, character in enumerate(text)
+        if not character.isspace() or place == 0 or not text[place - 1].isspace()
+    ]
+    return "".join(text[place] for place in places), places
+
+
+def _span(text: str, places: Sequence[int], match: re.Match[str]) -> Span:
+    start, end = places[match.start()], places[match.end() - 1] + 1
+    return Span(start=start, end=end, text=text[start:end])
+
+
+def _exclude(denied: Collection[str], span: Span, excluded: dict[str, Span]) -> None:
     """Each agent keeps the first phrase that denies it."""
     for key in denied:
-        excluded.setdefault(key, Span(start=match.start(), end=match.end(), text=match.group()))
+        excluded.setdefault(key, span)
 
 
 def _words_of_names(agents: Sequence[AgentProfile]) -> dict[str, frozenset[str]]:

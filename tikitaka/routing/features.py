@@ -35,9 +35,7 @@ class Measured:
     words: Array
 
 
-def measure(
-    profiles: Sequence[DistinctProfile], note: NoteText, vectors: Mapping[str, Vector]
-) -> Measured | None:
+def measure(profiles: Sequence[DistinctProfile], note: NoteText, vectors: Mapping[str, Vector]) -> Measured | None:
     """The numbers of every agent whose vectors are usable; None when the note's own are not."""
     whole, occasion = unit_of(note.whole, vectors), unit_of(note.occasion, vectors)
     if whole is None or occasion is None or whole.shape != occasion.shape:

@@ -62,21 +62,13 @@ def place(
     Other agents' skills are never looked at, so equal keys of two agents stay two files. A skill without a
     usable vector cannot be joined, but still occupies its key.
     """
-    scored = [
-        (score, skill)
-        for skill in own_skills
-        if (score := _similarity(note_text, skill, vectors)) is not None
-    ]
+    scored = [(score, skill) for skill in own_skills if (score := _similarity(note_text, skill, vectors)) is not None]
     best_score, best = max(scored, key=lambda item: item[0], default=(None, None))
     if best is not None and best_score is not None and best_score >= threshold_bp:
-        return Placement(
-            kind="existing", skill_key=best.key, score_bp=best_score, ours=best.ours, reason=None
-        )
+        return Placement(kind="existing", skill_key=best.key, score_bp=best_score, ours=best.ours, reason=None)
     if any(skill.key == proposed_key for skill in own_skills):
         reason = WithholdReason.SKILL_KEY_COLLISION
-        return Placement(
-            kind="collision", skill_key=proposed_key, score_bp=best_score, ours=None, reason=reason
-        )
+        return Placement(kind="collision", skill_key=proposed_key, score_bp=best_score, ours=None, reason=reason)
     return Placement(kind="new", skill_key=proposed_key, score_bp=best_score, ours=None, reason=None)
 
 

@@ -69,9 +69,7 @@ def distinct_profiles(agents: Sequence[AgentProfile]) -> tuple[DistinctProfile, 
     )
 
 
-def texts_to_embed(
-    agents: Sequence[AgentProfile], note: NoteText, *, score: Score = "logistic"
-) -> tuple[str, ...]:
+def texts_to_embed(agents: Sequence[AgentProfile], note: NoteText, *, score: Score = "logistic") -> tuple[str, ...]:
     """Every text whose vector `recognize` looks up, without repetition, for one batch."""
     if score == "cosine":
         return tuple(dict.fromkeys([note.whole, *(agent.whole for agent in agents)]))

@@ -67,11 +67,7 @@ def recognize(
         for agent in agents
         if agent.key in candidates and agent.key in scores and agent.key not in eligibility.excluded
     ]
-    matched = {
-        key
-        for key in eligible
-        if scores[key].above_floor and scores[key].score_bp >= calibration.threshold_bp
-    }
+    matched = {key for key in eligible if scores[key].above_floor and scores[key].score_bp >= calibration.threshold_bp}
     fallback = max(eligible, key=lambda key: scores[key].score_bp) if eligible and not matched else None
     verdicts = tuple(
         _verdict(
@@ -129,17 +125,14 @@ def _scores(
         key: _Scored(
             score_bp=basis_points(float(probabilities[index])),
             above_floor=bool(
-                basis_points(float(measured.blend[index])) >= calibration.floor_bp
-                or measured.words[index] > 0
+                basis_points(float(measured.blend[index])) >= calibration.floor_bp or measured.words[index] > 0
             ),
         )
         for index, key in enumerate(measured.keys)
     }
 
 
-def _cosine_scores(
-    note: NoteText, agents: Sequence[AgentProfile], vectors: Mapping[str, Vector]
-) -> dict[str, _Scored]:
+def _cosine_scores(note: NoteText, agents: Sequence[AgentProfile], vectors: Mapping[str, Vector]) -> dict[str, _Scored]:
     found: dict[str, _Scored] = {}
     for agent in agents:
         similarity = cosine_bp(vectors.get(note.whole), vectors.get(agent.whole))

@@ -62,10 +62,8 @@ def content_stems(text: str) -> list[str]:
     return [stem(word) for word in content_words(text)]
 
 
-_SENTENCE_END = re.compile(r"[.!?…؟۔।]+[\"'”’)\]]*(?=\s)|[。！？]+[」』”’）]*|[\r\n]+")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|dr|mr|mrs|z\.\s?b|d\.\s?h|bzw|[a-z])\.$", re.I
-)
+_SENTENCE_END = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’）]*|[\r\n]+")
+_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|dr|mr|mrs|z\.\s?b|d\.\s?h|bzw|[a-z])\.$", re.I)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

@@ -91,6 +91,25 @@ def test_punctuation_and_capitals_are_no_cues():
     )
 
 
+@pytest.mark.parametrize(
+    ("cue", "sentence", "other"),
+    [
+        ("plural", "session tokens expire", "the token expired, class dismissed"),
+        ("asks", "can you look", "look, you can"),
+        ("orders", "Write the report", "the report, written"),
+        ("number", "keep 3 copies", "keep copies"),
+        ("short", "two identifiers", "always use two identifiers"),
+        ("person", "we use tabs", "tabs are used"),
+        ("ongoing", "pushing it", "pushed it"),
+        ("participle", "pushed it", "pushing it"),
+    ],
+)
+def test_each_cue_is_heard_where_it_stands(cue, sentence, other):
+    heard = {text: dict(zip(CUES, cue_values(text), strict=True))[cue] for text in (sentence, other)}
+
+    assert heard == {sentence: 1.0, other: 0.0}
+
+
 def test_a_note_says_on_what_work_it_was_learned():
     messages = said("Backups must be tested weekly.")
     (note,) = draft(picked(messages), messages, ["Set up\nthe backups."], policy=DEFAULT)

@@ -1,5 +1,7 @@
 """Audience words: `only X may know` denies the others, `do not tell Y` denies Y, ordinary rules nobody."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,14 +76,29 @@ def test_an_ordinary_rule_is_no_audience(text):
     assert not found.has_audience_words
 
 
-@pytest.mark.parametrize(
-    "text", ["Do not tell anyone.", "Keep it quiet.", "Results go only to the physician."]
-)
+@pytest.mark.parametrize("text", ["Do not tell anyone.", "Keep it quiet.", "Results go only to the physician."])
 def test_words_that_name_no_agent_are_pointed_out_and_deny_nobody(text):
     found = audience_exclusions(text, TEAM)
 
     assert found.has_audience_words
     assert not found.excluded
+
+
+@pytest.mark.parametrize("piece", [" ", "\n ", ". ", "a ", "only the ", "never share a a a ", "keep a b "])
+def test_hostile_repetition_is_read_quickly(piece):
+    started = time.perf_counter()
+
+    audience_exclusions(piece * (4_000 // len(piece)), TEAM)
+
+    assert time.perf_counter() - started < 2
+
+
+def test_runs_of_blanks_change_nothing_and_the_span_keeps_them():
+    text = "Do  not\t tell   the\tfrontend."
+    found = audience_exclusions(text, TEAM)
+
+    assert set(found.excluded) == {"f"}
+    assert found.excluded["f"].text == text[:-1]
 
 
 def test_two_words_of_one_name_narrow_each_other():
@@ -117,6 +134,4 @@ def test_adding_a_stranger_to_the_team_frees_nobody(words):
     stranger = AgentProfile(key="x", name="Zoologist", description="", instructions="")
     text = " ".join(words)
 
-    assert set(audience_exclusions(text, TEAM).excluded) <= set(
-        audience_exclusions(text, [*TEAM, stranger]).excluded
-    )
+    assert set(audience_exclusions(text, TEAM).excluded) <= set(audience_exclusions(text, [*TEAM, stranger]).excluded)

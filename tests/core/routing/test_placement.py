@@ -77,9 +77,7 @@ def test_a_skill_without_a_usable_vector_is_never_joined_but_holds_its_key(bad):
     assert (found.kind, found.score_bp) == ("collision", None)
 
 
-@given(
-    st.lists(st.floats(min_value=0, max_value=180), max_size=4), st.integers(min_value=0, max_value=10_000)
-)
+@given(st.lists(st.floats(min_value=0, max_value=180), max_size=4), st.integers(min_value=0, max_value=10_000))
 def test_a_new_skill_never_takes_a_key_that_is_in_use(angles, threshold_bp):
     own = [skill(f"skill-{index}") for index in range(len(angles))]
     found = placed(

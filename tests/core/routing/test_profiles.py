@@ -7,9 +7,7 @@ HOUSE = "Be concise. Never invent results."
 
 
 def agent(key, description, instructions=""):
-    return AgentProfile(
-        key=key, name=f"{key.title()} Agent", description=description, instructions=instructions
-    )
+    return AgentProfile(key=key, name=f"{key.title()} Agent", description=description, instructions=instructions)
 
 
 TEAM = (

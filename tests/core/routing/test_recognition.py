@@ -15,8 +15,7 @@ from tikitaka.routing.recognition import recognize
 
 KEYS = ("cook", "guard", "clerk")
 TEAM = tuple(
-    AgentProfile(key=key, name=f"{key.title()} Agent", description=f"{key} work.", instructions="")
-    for key in KEYS
+    AgentProfile(key=key, name=f"{key.title()} Agent", description=f"{key} work.", instructions="") for key in KEYS
 )
 NOTE = NoteText(content="Salt the soup.", description="Making soup")
 NOBODY = Eligibility(excluded={}, has_audience_words=False)

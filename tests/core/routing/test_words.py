@@ -1,5 +1,6 @@
 """Words, stems and sentences."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -30,6 +31,15 @@ def test_a_stem_is_the_beginning_of_its_word_and_not_empty(word):
 
 def test_function_words_and_possessives_carry_nothing():
     assert content_stems("The client's key is not for you") == content_stems("client key")
+
+
+@pytest.mark.parametrize("piece", ["!", ". ", " ", "\n", ".)", "e.g."])
+def test_hostile_repetition_is_parted_quickly(piece):
+    started = time.perf_counter()
+
+    sentence_spans(piece * (50_000 // len(piece)))
+
+    assert time.perf_counter() - started < 2
 
 
 def test_ideographs_give_pairs():
