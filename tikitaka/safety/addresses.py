@@ -78,12 +78,7 @@ def _user_information(text: str, start: int, end: int) -> Iterator[Hit]:
     if "/" in user or "?" in user:
         return
     if not colon:
-        if (
-            grade(user) == Grade.RANDOM
-            and len(user) >= 16
-            and ".ingest." not in address
-            and "sentry" not in address
-        ):
+        if grade(user) == Grade.RANDOM and len(user) >= 16 and ".ingest." not in address and "sentry" not in address:
             yield Hit("address.token", start, start + at, "A token before the host of an address.")
         return
     if f"{user}:{password}" in _PUBLIC_USERS or not password:

@@ -81,8 +81,5 @@ def is_sample(value: str) -> bool:
     """Whether a value of a provider's shape is a published sample or filled with one character."""
     body = value[6:]
     return (
-        _SAMPLES.fullmatch(value) is not None
-        or len(set(body.lower())) <= 3
-        or "xxxx" in body.lower()
-        or "****" in body
+        _SAMPLES.fullmatch(value) is not None or len(set(body.lower())) <= 3 or "xxxx" in body.lower() or "****" in body
     )

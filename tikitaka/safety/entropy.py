@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tikitaka.safety.allow import is_harmless
+from tikitaka.safety.blobs import decode
 from tikitaka.safety.findings import Hit
 from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
@@ -48,23 +49,16 @@ def entropy(text: str) -> Iterator[Hit]:
 
 
 def _is_secret(value: str, least: int) -> bool:
-    if len(value) < least or is_uuid(value) or is_hex(value) or is_harmless(value) or "://" in value:
+    if len(value) < least or is_uuid(value) or is_hex(value) or is_harmless(value) or "://" in value or decode(value):
         return False
-    if not (
-        any(c.islower() for c in value)
-        and any(c.isupper() for c in value)
-        and any(c.isdigit() for c in value)
-    ):
+    if not (any(c.islower() for c in value) and any(c.isupper() for c in value) and any(c.isdigit() for c in value)):
         return False
     return grade(value) == Grade.RANDOM and value.count("/") * 12 <= len(value) and value.count(".") < 3
 
 
 def _is_symbol_soup(value: str) -> bool:
     """A key such as frameworks generate for themselves: symbols and digits all over, no path and no call."""
+    if value.count("%") * 6 > len(value) or value.count("&#") * 12 > len(value):
+        return False
     symbols = sum(character in "!@#$%^&*(=+)~" for character in value)
-    return (
-        len(value) >= 40
-        and symbols * 6 >= len(value)
-        and any(c.isdigit() for c in value)
-        and "/" not in value
-    )
+    return len(value) >= 40 and symbols * 6 >= len(value) and any(c.isdigit() for c in value) and "/" not in value

@@ -62,9 +62,7 @@ def frames(text: str) -> Iterator[Hit]:
             )
     if "---" in text:
         for match in _RULE_LINE.finditer(text):
-            yield Hit(
-                "frame.front_matter", *match.span(), "A line of three dashes could be read as front matter."
-            )
+            yield Hit("frame.front_matter", *match.span(), "A line of three dashes could be read as front matter.")
     if "](" in text or "<" in text:
         yield from _loaded(text)
 
@@ -82,9 +80,7 @@ def _role_lines(text: str) -> Iterator[Hit]:
             or (not strong and ordering and len(roles) > 1)
             or (role == "system" and later and match.group(2).count(" ") >= 2)
         ):
-            yield Hit(
-                "frame.role", match.start(1), match.end(2), "A line that looks like another speaker's turn."
-            )
+            yield Hit("frame.role", match.start(1), match.end(2), "A line that looks like another speaker's turn.")
 
 
 def _loaded(text: str) -> Iterator[Hit]:
@@ -97,8 +93,6 @@ def _loaded(text: str) -> Iterator[Hit]:
             or (group < 3 and _SLOT.search(address))
             or (query and _SLOT.search(address) and contains_suspicious(address))
         ):
-            yield Hit(
-                "frame.beacon", *match.span(group), "An address that would carry data away when it is shown."
-            )
+            yield Hit("frame.beacon", *match.span(group), "An address that would carry data away when it is shown.")
     for match in _SCHEME.finditer(text):
         yield Hit("frame.script", *match.span(), "Runs a script where the note is shown.")

@@ -11,9 +11,7 @@ from tikitaka.safety.screen import RULES, Rule, find_injections
 RULES_VERSION = "1"
 
 
-def screen(
-    text: str, *, detectors: tuple[Detector, ...] = DETECTORS, rules: tuple[Rule, ...] = RULES
-) -> Screening:
+def screen(text: str, *, detectors: tuple[Detector, ...] = DETECTORS, rules: tuple[Rule, ...] = RULES) -> Screening:
     """The text as it may go on, and whether a person must see it first; whatever breaks withholds the text."""
     try:
         redaction = redact(text, detectors=detectors)

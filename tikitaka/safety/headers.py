@@ -47,9 +47,7 @@ def headers(text: str) -> Iterator[Hit]:
     """Every secret in a header, a cookie or a login file."""
     low = text.lower()
     if "authori" in low:
-        yield from _values(
-            _AUTHORIZATION, text, 1, "header.authorization", "A credential in an Authorization header."
-        )
+        yield from _values(_AUTHORIZATION, text, 1, "header.authorization", "A credential in an Authorization header.")
     for match in _SCHEME.finditer(text):
         if (
             grade(match.group(1)) >= Grade.PASSWORD
@@ -88,12 +86,6 @@ def _cookies(text: str, pattern: Pattern) -> Iterator[Hit]:
     for match in pattern.finditer(text):
         for pair in _PAIR.finditer(match.group(1)):
             value = pair.group(2)
-            if (
-                pair.group(1).lower() not in _COOKIE_NOISE
-                and grade(value) >= Grade.PASSWORD
-                and not is_harmless(value)
-            ):
+            if pair.group(1).lower() not in _COOKIE_NOISE and grade(value) >= Grade.PASSWORD and not is_harmless(value):
                 offset = match.start(1)
-                yield Hit(
-                    "header.cookie", offset + pair.start(2), offset + pair.end(2), "The value of a cookie."
-                )
+                yield Hit("header.cookie", offset + pair.start(2), offset + pair.end(2), "The value of a cookie.")

@@ -18,9 +18,7 @@ _CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f"
 INVISIBLE = re.compile(f"[{_INVISIBLE}{_SELECTORS}{_CONTROLS}]+")
 TAG_RUN = re.compile(f"[{_TAGS}]+")
 SELECTOR_RUN = re.compile(f"[{_SELECTORS}]{{2,4096}}")
-ANSI = re.compile(
-    "\x1b(?:\\[[0-9;:?<=>]{0,40}[ -/]{0,4}[@-~]|\\][^\x07\x1b]{0,400}(?:\x07|\x1b\\\\)?|[@-Z\\\\^_a-z])?"
-)
+ANSI = re.compile("\x1b(?:\\[[0-9;:?<=>]{0,40}[ -/]{0,4}[@-~]|\\][^\x07\x1b]{0,400}(?:\x07|\x1b\\\\)?|[@-Z\\\\^_a-z])?")
 _ANY_HIDDEN = re.compile(f"[{_INVISIBLE}{_SELECTORS}{_CONTROLS}{_TAGS}\x1b]")
 
 _FLAG_BASE = "\U0001f3f4"
@@ -57,9 +55,7 @@ def payloads(text: str) -> list[Payload]:
 def is_flag(text: str, start: int, end: int) -> bool:
     """Whether the run of tag characters spells a region after a black flag, as the flag of Scotland does."""
     run = text[start:end]
-    return (
-        start > 0 and text[start - 1] == _FLAG_BASE and run[-1] == _FLAG_END and _tag_text(run) in _REAL_FLAGS
-    )
+    return start > 0 and text[start - 1] == _FLAG_BASE and run[-1] == _FLAG_END and _tag_text(run) in _REAL_FLAGS
 
 
 def show_hidden(text: str) -> str:
@@ -84,12 +80,7 @@ def _shown(text: str, at: int) -> str:
     character = text[at]
     if not _ANY_HIDDEN.match(character):
         return character
-    if (
-        character == "\u200d"
-        and 0 < at < len(text) - 1
-        and _is_pictured(text[at - 1])
-        and _is_pictured(text[at + 1])
-    ):
+    if character == "\u200d" and 0 < at < len(text) - 1 and _is_pictured(text[at - 1]) and _is_pictured(text[at + 1]):
         return character
     if character == "\ufe0f" and at > 0 and (_is_pictured(text[at - 1]) or text[at - 1] in "#*0123456789"):
         return character

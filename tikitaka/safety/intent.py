@@ -26,7 +26,7 @@ class Clause:
     end: int
     words: tuple[str, ...]
     roles: dict[str, list[int]]
-    foreign: frozenset[str]
+    abroad: dict[str, list[int]]
     outside: bool
     suspicious: bool
 
@@ -117,20 +117,18 @@ def read_clause(text: str, start: int, end: int) -> Clause:
     raw = text[start:end]
     words = tuple(fold(match.group()) for match in _WORD.finditer(_ADDRESS.sub(" , ", raw)))
     roles: dict[str, list[int]] = {}
-    strange: set[str] = set()
+    strange: dict[str, list[int]] = {}
     _find_phrases(words, roles, strange)
     if _UNSPACED.search(raw):
         folded = unicodedata.normalize("NFKC", raw)
         for phrase, role in foreign().inside:
-            if phrase in folded:
-                roles.setdefault(role, []).append(0)
-                strange.add(role)
-    return Clause(
-        start, end, words, roles, frozenset(strange), contains_outside(raw), contains_suspicious(raw)
-    )
+            place = folded.find(phrase)
+            if place >= 0:
+                strange.setdefault(role, []).append(-1 - place)
+    return Clause(start, end, words, roles, strange, contains_outside(raw), contains_suspicious(raw))
 
 
-def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: set[str]) -> None:
+def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: dict[str, list[int]]) -> None:
     home, abroad = english(), foreign()
     longest = max(home.longest, abroad.longest)
     for at in range(len(words)):
@@ -141,25 +139,20 @@ def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: 
                 roles.setdefault(role, []).append(at)
             for role in abroad.phrases.get(phrase, ()):
                 if role not in home.phrases.get(phrase, ()):
-                    roles.setdefault(role, []).append(at)
-                    strange.add(role)
+                    strange.setdefault(role, []).append(at)
             if length == 1 and phrase[0] in "وفו" and len(phrase) > 3:
                 for role in (*abroad.phrases.get(phrase[1:], ()), *_stem_roles(phrase[1:])):
-                    roles.setdefault(role, []).append(at)
-                    strange.add(role)
+                    strange.setdefault(role, []).append(at)
             if length == 1 and "_" in phrase and phrase.rsplit("_", 1)[-1] in _SECRET_ENDINGS:
                 roles.setdefault("secret", []).append(at)
             if length < 3:
                 for role in _stem_roles(phrase):
                     if role not in home.phrases.get(phrase, ()):
-                        roles.setdefault(role, []).append(at)
-                        strange.add(role)
+                        strange.setdefault(role, []).append(at)
 
 
 def orders(clause: Clause, role: str) -> list[int]:
     """Where the role's words stand as an order: at the start of a part of the clause, or after a word that leads to one."""
-    if role in clause.foreign:
-        return [at for at in clause.roles[role] if _leads_abroad(clause.words, at)]
     found = []
     for at in clause.roles.get(role, ()):
         before = clause.words[at - 1] if at else ","
@@ -180,12 +173,30 @@ def orders(clause: Clause, role: str) -> list[int]:
     return found
 
 
+def orders_abroad(clause: Clause, role: str) -> list[int]:
+    """The same in other languages."""
+    return [at for at in clause.abroad.get(role, ()) if _leads_abroad(clause.words, at)]
+
+
+@lru_cache(maxsize=1)
+def _abroad_leads() -> frozenset[str]:
+    return frozenset(fold(word) for word in FOREIGN_LEADS) | LEADS
+
+
+@lru_cache(maxsize=1)
+def _verbs_at_the_end() -> frozenset[str]:
+    return frozenset(fold(word) for word in VERB_FINAL)
+
+
 def _leads_abroad(words: tuple[str, ...], at: int) -> bool:
-    """In many languages the order and the report share a form; the order opens its part of the clause."""
-    if at == 0 or at >= len(words):
+    """In many languages the order and the report share a form; the order opens its part of the clause.
+
+    Scripts without word boundaries are found at negative places, counted in characters; there, any place will do.
+    """
+    if at <= 0:
         return True
     word, before = words[at], words[at - 1]
-    return before in {",", ":", ";"} or before in FOREIGN_LEADS or word in VERB_FINAL or before in LEADS
+    return before in {",", ":", ";"} or before in _abroad_leads() or word in _verbs_at_the_end()
 
 
 def _told_by_others(words: tuple[str, ...], at: int) -> bool:

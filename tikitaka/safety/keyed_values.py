@@ -135,9 +135,10 @@ def _judge(head: str, word: str, tail: str) -> tuple[bool, bool] | None:
         return None
     if any(part in HARMLESS_AFTER and part not in STILL_SECRET_AFTER for part in after):
         return None
-    is_password = _PASSWORD.fullmatch(
-        word.translate(_LEET) if not word.isalpha() else word
-    ) is not None or low in {"pw", "pass"}
+    is_password = _PASSWORD.fullmatch(word.translate(_LEET) if not word.isalpha() else word) is not None or low in {
+        "pw",
+        "pass",
+    }
     if before and not is_password and before[-1] in (KEY_BEFORE if low.startswith("key") else TOKEN_BEFORE):
         return None
     if "public" in before or "publishable" in before or "pub" in before:
@@ -208,9 +209,7 @@ def _bare_end(text: str, start: int, key: Key) -> int:
     if semicolon > 0 and ("=" in value[semicolon:] or ";" in before or semicolon == len(value) - 1):
         value = value[:semicolon]
     ampersand = value.find("&")
-    if ampersand > 0 and (
-        before.rstrip()[-1:] in {"?", "&"} or re.match(r"&[\w.-]{1,40}=", value[ampersand:])
-    ):
+    if ampersand > 0 and (before.rstrip()[-1:] in {"?", "&"} or re.match(r"&[\w.-]{1,40}=", value[ampersand:])):
         value = value[:ampersand]
     if before.rstrip()[-1:] == "{" or "{" in before or "," in before:
         comma = value.find(",")

@@ -16,7 +16,7 @@ FOREIGN_LEADS = words(
 # Orders that stand at the end of their clause.
 VERB_FINAL = words(
     """
-    say yoksay göster gösterin yazdır yazdırın gönder gönderin sil silin kapat kapatın atla atlayın unut unutun açıkla söyle bırak alma et geç paylaş
+    yok görmezden dikkate boş es gözardı say yoksay göster gösterin yazdır yazdırın gönder gönderin sil silin kapat kapatın atla atlayın unut unutun açıkla söyle bırak alma et geç paylaş
     yükle نادیده بگیر نشان بده بفرست فراموش کن حذف
     """
 )

@@ -111,13 +111,10 @@ def _before(text: str, key: Key) -> Iterator[Hit]:
         link = _FIRST_LINK.match(text, token.end(), key.start)
         linked = link is not None and link.end() == key.start and link.end() > token.end()
         if linked and _fits(key, value, linked=True, tight=True) and grade(value) >= Grade.PASSWORD:
-            yield Hit(
-                "prose.password_first", start, start + len(value), "A password before the word for one."
-            )
+            yield Hit("prose.password_first", start, start + len(value), "A password before the word for one.")
         elif (
-            (key.is_password and _is_unmistakable(value) or _is_constant(key) and _is_generated(value))
-            and not _SENTENCE_END.search(text, token.end(), key.start)
-        ):
+            key.is_password and _is_unmistakable(value) or _is_constant(key) and _is_generated(value)
+        ) and not _SENTENCE_END.search(text, token.end(), key.start):
             yield Hit("prose.password_first", start, start + len(value), "A password near the word for one.")
 
 
@@ -149,7 +146,13 @@ def _is_generated(value: str) -> bool:
 
 
 def _is_odd(value: str, least: int) -> bool:
-    return "://" not in value and not _SCRIPT.search(value) and len(value) >= least and grade(value) >= Grade.PASSWORD and not is_harmless(value)
+    return (
+        "://" not in value
+        and not _SCRIPT.search(value)
+        and len(value) >= least
+        and grade(value) >= Grade.PASSWORD
+        and not is_harmless(value)
+    )
 
 
 def _is_password(value: str) -> bool:
@@ -163,11 +166,7 @@ def _is_unmistakable(value: str) -> bool:
     if any(c in "!$%&#*~^+@?" for c in value) and any(c.isdigit() for c in value):
         local, _, host = value.partition("@")
         return not ("." in host and local) and not value.startswith(("#", "+", "@"))
-    mixed = (
-        any(c.isupper() for c in value)
-        and any(c.islower() for c in value)
-        and any(c.isdigit() for c in value)
-    )
+    mixed = any(c.isupper() for c in value) and any(c.islower() for c in value) and any(c.isdigit() for c in value)
     return mixed and len(value) >= 12 and grade(value) == Grade.RANDOM and "." not in value
 
 
@@ -177,8 +176,7 @@ def _bare(text: str, start: int, end: int) -> tuple[str, int]:
         start += 1
     while end > start and (
         _SCRIPT.match(text[end - 1])
-        or 
-        text[end - 1] in "\"'`“”„‘’«»「」『』:.?"
+        or text[end - 1] in "\"'`“”„‘’«»「」『』:.?"
         or (text[end - 1] in ")]}" and _is_unopened(text[start:end]))
     ):
         end -= 1

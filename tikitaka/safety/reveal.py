@@ -31,7 +31,8 @@ _JOINS = Pattern(
     r"|\*{1,3}|~~|`{1,2}"
 )
 _SPACED = Pattern(r"(?:^|[\s\"'(>:])((?:[^\s] ){5,}[^\s])|(?:^|[\s\"'(>:])((?:\w[.\-_*·|]){5,}\w)")
-_WIDE_SPACED = Pattern(r"(?:[^\s](?: {1,4}|\t)){6,}[^\s]")
+_DOTTED = Pattern(r"(?:^|[\s\"'(>])((?:\w[.·_*|-])+\w)")
+_WIDE_SPACED = Pattern(r"(?:[^\s](?: {1,8}|\t)){6,}[^\s]")
 
 
 def shadows(view: View) -> list[View]:
@@ -82,9 +83,7 @@ def unescaped(view: View) -> View:
         text = view.text
         if not ("%" in text or "&" in text or "\\" in text):
             break
-        edits = [
-            (*m.span(), new) for m in _ESCAPES.finditer(text) if (new := _unescape(m.group())) != m.group()
-        ]
+        edits = [(*m.span(), new) for m in _ESCAPES.finditer(text) if (new := _unescape(m.group())) != m.group()]
         if not edits:
             break
         view = view.edited("unescaped", edits)
@@ -125,9 +124,10 @@ def unspaced(view: View) -> View:
         letters = match.group()
         wide = "  " in letters
         gap = min((len(run) for run in re.findall(" +", letters)), default=1)
-        edits.append(
-            (*match.span(), _close(letters, gap) if wide else letters.replace(" ", "").replace("\t", ""))
-        )
+        edits.append((*match.span(), _close(letters, gap) if wide else letters.replace(" ", "").replace("\t", "")))
+    dotted = [(*match.span(1), match.group(1)[::2]) for match in _DOTTED.finditer(text)]
+    if not edits and len(dotted) >= 3:
+        edits = dotted
     if not edits:
         for match in _SPACED.finditer(text):
             group = 1 if match.start(1) >= 0 else 2

@@ -14,7 +14,7 @@ from tikitaka.safety.intent import clauses
 from tikitaka.safety.reveal import encoded, shadows, unspaced
 from tikitaka.safety.segmentation import segmented
 from tikitaka.safety.shell import shell_shapes
-from tikitaka.safety.views import View, plain
+from tikitaka.safety.views import Edit, View, plain
 from tikitaka.safety.wordlists import words
 
 Rule = Callable[[str], Iterator[Hit]]
@@ -29,9 +29,11 @@ _COMMON = words(
 _ROTATED = frozenset(codecs.encode(word, "rot13") for word in _COMMON)
 _REVERSED = frozenset(word[::-1] for word in _COMMON if len(word) > 2)
 _LEET = str.maketrans("013457@$!|", "oieastasil")
-_LEET_WORD = re.compile(
-    r"[A-Za-z]+[0134578@$!|]+[A-Za-z0134578@$!|]*|[0134578@$]+[A-Za-z]+[A-Za-z0134578@$!|]*"
-)
+_LEET_WORD = re.compile(r"[A-Za-z]+[0134578@$!|]+[A-Za-z0134578@$!|]*|[0134578@$]+[A-Za-z]+[A-Za-z0134578@$!|]*")
+_DIGIT_WORD = re.compile(r"[A-Za-z0134578@$!|]+")
+_LINE_END = re.compile(r"\r?\n")
+_CHAINED = re.compile(r"(?<![\w-])[A-Za-z']{1,24}(?:[_-][A-Za-z']{1,24}){3,60}")
+_HUMPED = re.compile(r"(?<!\w)[A-Z]?[a-z]{0,24}(?:[A-Z][a-z]{0,24}){3,60}(?!\w)")
 _HIDDEN_DETAIL = {
     "tags": "Invisible tag characters spell a message: ",
     "selectors": "Variation selectors carry a message: ",
@@ -91,8 +93,25 @@ def _views(text: str) -> Iterator[View]:
     if words & _REVERSED:
         yield View("reversed", last.text[::-1], last.starts[::-1], last.ends[::-1])
     if _LEET_WORD.search(last.text):
-        edits = [(*match.span(), match.group().translate(_LEET)) for match in _LEET_WORD.finditer(last.text)]
-        yield last.edited("respelled", edits)
+        spelled = list(_LEET_WORD.finditer(last.text))
+        if len(spelled) > 2:
+            spelled = list(_DIGIT_WORD.finditer(last.text))
+        yield last.edited("respelled", [(*match.span(), match.group().translate(_LEET)) for match in spelled])
+    yield from _unglued(last)
+
+
+def _unglued(view: View) -> Iterator[View]:
+    """Sentences written with other marks than blanks between the words: under_scores, humpedWords, a word a line."""
+    text = view.text
+    edits: list[Edit] = []
+    if text.count("\n") >= 4 and text.count(" ") < text.count("\n") // 2:
+        edits = [(match.start(), match.end(), " ") for match in _LINE_END.finditer(text)]
+    for match in _CHAINED.finditer(text):
+        edits.append((*match.span(), re.sub("[_-]", " ", match.group())))
+    for match in _HUMPED.finditer(text):
+        edits.append((*match.span(), re.sub("(?<!^)(?=[A-Z])", " ", match.group())))
+    if edits:
+        yield view.edited("parted", sorted(edits))
 
 
 def _parted(view: View) -> Iterator[View]:

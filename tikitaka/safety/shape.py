@@ -48,12 +48,7 @@ def is_hex(value: str) -> bool:
 def grade(value: str) -> Grade:
     """The grade of a value without its quotes."""
     length = len(value)
-    if (
-        length < 4
-        or value.isdigit()
-        or (length < 48 and _TECHNICAL.fullmatch(value))
-        or _ADDRESS.fullmatch(value)
-    ):
+    if length < 4 or value.isdigit() or (length < 48 and _TECHNICAL.fullmatch(value)) or _ADDRESS.fullmatch(value):
         return Grade.WORD
     if _is_random(value):
         return Grade.RANDOM

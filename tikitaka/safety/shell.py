@@ -226,23 +226,14 @@ def _pipelines(text: str, commands: list[_Command]) -> Iterator[Hit]:
         opened = text[max(0, after.start - 2) : after.start]
         if after.piped and runs and before.name in _FETCHERS and not _is_trusted(before.words):
             yield Hit("shell.remote_code", before.start, after.end, "Runs what it fetches from an address.")
-        elif (
-            after.piped
-            and runs
-            and (before.name in _DECODERS or set(before.words) & {"base64", "xxd", "rev"})
-        ):
+        elif after.piped and runs and (before.name in _DECODERS or set(before.words) & {"base64", "xxd", "rev"}):
             yield Hit("shell.encoded", before.start, after.end, "Runs a command that it hides.")
         elif (
-            opened in {"<(", "$("}
-            and after.name in _FETCHERS
-            and _runs(before.words)
-            and not _is_trusted(after.words)
+            opened in {"<(", "$("} and after.name in _FETCHERS and _runs(before.words) and not _is_trusted(after.words)
         ):
             yield Hit("shell.remote_code", before.start, after.end, "Runs what it fetches from an address.")
     joined = [
-        c
-        for c in commands
-        if c.name in _FETCHERS and contains_outside(" ".join(c.words)) and not _is_trusted(c.words)
+        c for c in commands if c.name in _FETCHERS and contains_outside(" ".join(c.words)) and not _is_trusted(c.words)
     ]
     for command in joined:
         saved = _saved_as(command.words)
@@ -260,8 +251,7 @@ def _runs_input(command: _Command) -> bool:
 
 def _runs(words: tuple[str, ...]) -> bool:
     return any(
-        word.rsplit("/", 1)[-1].lower()
-        in {"bash", "sh", "zsh", "source", ".", "eval", "python", "python3", "-c"}
+        word.rsplit("/", 1)[-1].lower() in {"bash", "sh", "zsh", "source", ".", "eval", "python", "python3", "-c"}
         for word in words[-3:]
     )
 
@@ -293,15 +283,8 @@ def _executes(command: _Command, name: str) -> bool:
 
 def _uploads(text: str, commands: list[_Command]) -> Iterator[Hit]:
     for before, after in itertools.pairwise(commands):
-        if (
-            after.piped
-            and after.name in _SENDERS
-            and _SENSITIVE.search(" ".join(before.words))
-            and _leaves(after)
-        ):
-            yield Hit(
-                "shell.upload", before.start, after.end, "Sends files or variables of the machine away."
-            )
+        if after.piped and after.name in _SENDERS and _SENSITIVE.search(" ".join(before.words)) and _leaves(after):
+            yield Hit("shell.upload", before.start, after.end, "Sends files or variables of the machine away.")
     for command in commands:
         line = " ".join(command.words)
         if command.name in {"curl", "wget", "http", "https", "xh"} and re.search(
@@ -320,9 +303,7 @@ def _uploads(text: str, commands: list[_Command]) -> Iterator[Hit]:
             and _SENSITIVE.search(line)
             and _leaves(command)
         ):
-            yield Hit(
-                "shell.upload", command.start, command.end, "Sends files or variables of the machine away."
-            )
+            yield Hit("shell.upload", command.start, command.end, "Sends files or variables of the machine away.")
 
 
 def _pushes(text: str) -> Iterator[Hit]:

@@ -79,11 +79,7 @@ def _key_blocks(text: str) -> Iterator[Hit]:
             yield Hit("structure.private_key", start, end, "The body of a private key.")
     for match in _LONE_BODY.finditer(text):
         value = match.group(1)
-        if (
-            not value.startswith(("MIIB", "MIID", "MIIF", "MIIG", "MIIH"))
-            or "PRIVATE" in text
-            or len(value) < 200
-        ):
+        if not value.startswith(("MIIB", "MIID", "MIIF", "MIIG", "MIIH")) or "PRIVATE" in text or len(value) < 200:
             if "CERTIFICATE" in text or "PUBLIC KEY" in text:
                 continue
             yield Hit("structure.private_key", *match.span(1), "The body of a private key without its frame.")
