@@ -48,17 +48,13 @@ def fitting_texts(cases: ExtractionCases) -> list[str]:
     return list(dict.fromkeys([*texts(cases), *(item.text for item in sentences())]))
 
 
-def decide(
-    cases: ExtractionCases, vectors: Mapping[str, Vector], model: SentenceModel | None = None
-) -> list[Row]:
+def decide(cases: ExtractionCases, vectors: Mapping[str, Vector], model: SentenceModel | None = None) -> list[Row]:
     """One row a transcript: `picked`, the 0-based positions of messages from which a sentence was taken."""
     in_force = model or load_sentence_model()
     return [
         {
             "id": item.id,
-            "picked": sorted(
-                {found.message for found in pick(item.messages, vectors, in_force, policy=DEFAULT)}
-            ),
+            "picked": sorted({found.message for found in pick(item.messages, vectors, in_force, policy=DEFAULT)}),
         }
         for item in cases.transcripts
     ]
@@ -155,9 +151,7 @@ def _cross_scored(items: Sequence[LabeledSentence], vectors: Mapping[str, Vector
         model = sentence_model_of(_document(rest, "", vectors, "", 0))
         for index in range(fold, len(items), _FOLDS):
             vector = unit_of(items[index].text, vectors)
-            scores[index] = (
-                0 if vector is None else round(model.probability(items[index].text, vector) * 10_000)
-            )
+            scores[index] = 0 if vector is None else round(model.probability(items[index].text, vector) * 10_000)
     return scores
 
 

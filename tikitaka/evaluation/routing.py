@@ -42,9 +42,7 @@ def texts(cases: RoutingCases) -> list[str]:
 fitting_texts = texts
 
 
-def decide(
-    cases: RoutingCases, vectors: Mapping[str, Vector], calibration: Calibration | None = None
-) -> list[Row]:
+def decide(cases: RoutingCases, vectors: Mapping[str, Vector], calibration: Calibration | None = None) -> list[Row]:
     """One row a note: `granted` keys at threshold, the `fallback` key or None, `scores` in basis points by
     key.
     """
@@ -63,9 +61,7 @@ def metrics(cases: RoutingCases, rows: Sequence[Row]) -> dict[str, float]:
     pairs = [(note, frozenset(by_id[note.id]["granted"])) for note in cases.notes]
     nobody = [granted for note, granted in pairs if not note.recipients]
     scored = [
-        (score, key in note.recipients)
-        for note in cases.notes
-        for key, score in by_id[note.id]["scores"].items()
+        (score, key in note.recipients) for note in cases.notes for key, score in by_id[note.id]["scores"].items()
     ]
     return {
         **precision_recall_f1(
@@ -95,8 +91,7 @@ def fit(cases: RoutingCases, vectors: Mapping[str, Vector], *, model_digest: str
 
     def held_out(threshold_bp: int) -> list[Row]:
         in_force = {
-            team: calibration_of({**document, "threshold_bp": threshold_bp})
-            for team, document in folds.items()
+            team: calibration_of({**document, "threshold_bp": threshold_bp}) for team, document in folds.items()
         }
         return [_decision(cases, note, vectors, in_force[note.team]) for note in cases.notes]
 
@@ -124,16 +119,12 @@ def _document(cases: RoutingCases, training: tuple[Array, Array], model_digest: 
     }
 
 
-def _training(
-    cases: RoutingCases, vectors: Mapping[str, Vector], *, without: str | None = None
-) -> tuple[Array, Array]:
+def _training(cases: RoutingCases, vectors: Mapping[str, Vector], *, without: str | None = None) -> tuple[Array, Array]:
     rows, labels = zip(*_measured(cases, vectors, without), strict=True)
     return np.vstack(rows), np.concatenate(labels)
 
 
-def _measured(
-    cases: RoutingCases, vectors: Mapping[str, Vector], without: str | None
-) -> Iterator[tuple[Array, Array]]:
+def _measured(cases: RoutingCases, vectors: Mapping[str, Vector], without: str | None) -> Iterator[tuple[Array, Array]]:
     for note in cases.notes:
         if note.team == without:
             continue
@@ -142,9 +133,7 @@ def _measured(
             yield measured.rows, np.array([float(key in note.recipients) for key in measured.keys])
 
 
-def _decision(
-    cases: RoutingCases, note: RoutingNote, vectors: Mapping[str, Vector], calibration: Calibration
-) -> Row:
+def _decision(cases: RoutingCases, note: RoutingNote, vectors: Mapping[str, Vector], calibration: Calibration) -> Row:
     agents = cases.teams[note.team]
     found = recognize(
         note.text,

@@ -96,9 +96,7 @@ def fit(cases: SegmentCases, vectors: Mapping[str, Vector], *, model_digest: str
     return document
 
 
-def _document(
-    cases: SegmentCases, digest: str, vectors: Mapping[str, Vector], model_digest: str
-) -> dict[str, Any]:
+def _document(cases: SegmentCases, digest: str, vectors: Mapping[str, Vector], model_digest: str) -> dict[str, Any]:
     rows, labels = zip(*(step for item in cases.sequences for step in _steps(item, vectors)), strict=True)
     found = fit_logistic(np.vstack(rows), np.array(labels), penalty=_PENALTY)
     document = {

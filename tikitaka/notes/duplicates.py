@@ -54,9 +54,7 @@ class Verdict:
     similarity_bp: int
 
 
-def compare(
-    new_text: str, new_vector: Vector, existing: Sequence[ExistingNote], *, policy: Policy
-) -> Verdict:
+def compare(new_text: str, new_vector: Vector, existing: Sequence[ExistingNote], *, policy: Policy) -> Verdict:
     """The same wording is a duplicate; a near one only with equal numbers and negation and without a change
     word.
 

@@ -64,9 +64,7 @@ class SentenceModel:
 
     def probability(self, sentence: str, vector: Array) -> float:
         total = float(vector @ np.asarray(self.vector_weights)) + self.bias
-        total += sum(
-            weight * value for weight, value in zip(self.cue_weights, cue_values(sentence), strict=True)
-        )
+        total += sum(weight * value for weight, value in zip(self.cue_weights, cue_values(sentence), strict=True))
         return 1 / (1 + math.exp(-min(max(total, -40.0), 40.0)))
 
 
@@ -103,11 +101,7 @@ def pick(
     seen: set[str] = set()
     for message, start, end, text in _sentences(messages):
         vector = unit_of(text, vectors)
-        if (
-            vector is None
-            or len(vector) != len(model.vector_weights)
-            or len(text) > policy.note_content_chars
-        ):
+        if vector is None or len(vector) != len(model.vector_weights) or len(text) > policy.note_content_chars:
             continue
         score = basis_points(model.probability(text, vector))
         if score < model.threshold_bp or content_key(text) in seen:
@@ -125,14 +119,10 @@ def draft(
     `prompts` has, for each message, the prompt of the task that it belongs to (empty when unknown).
     """
     kept = set(
-        sorted(picked, key=lambda item: (-item.score_bp, item.message, item.start))[
-            : policy.notes_per_flush_max
-        ]
+        sorted(picked, key=lambda item: (-item.score_bp, item.message, item.start))[: policy.notes_per_flush_max]
     )
     frequency = Counter(
-        item
-        for _, _, _, text in _sentences(messages)
-        for item in {stem(word) for word in content_words(text)}
+        item for _, _, _, text in _sentences(messages) for item in {stem(word) for word in content_words(text)}
     )
     return tuple(
         SentenceNote(

@@ -69,14 +69,10 @@ def load_topic_model() -> TopicModel:
     return topic_model_of(read_coefficients("tikitaka.segments"))
 
 
-def read(
-    prompts: Sequence[str], new_prompt: str, *, vectors: Mapping[str, Vector], policy: Policy
-) -> SignalReading:
+def read(prompts: Sequence[str], new_prompt: str, *, vectors: Mapping[str, Vector], policy: Policy) -> SignalReading:
     """The reading of the signal that the policy names; `vectors` holds every prompt (`jsd` needs none)."""
     if policy.segment_signal == "jsd":
-        return jsd(
-            prompts, new_prompt, threshold_bp=policy.segment_jsd_bp, terms_min=policy.segment_jsd_terms_min
-        )
+        return jsd(prompts, new_prompt, threshold_bp=policy.segment_jsd_bp, terms_min=policy.segment_jsd_terms_min)
     if policy.segment_signal == "drift":
         return drift(prompts, new_prompt, vectors=vectors, threshold_bp=policy.segment_drift_bp)
     return fitted(prompts, new_prompt, vectors=vectors, topic=load_topic_model())

@@ -31,8 +31,7 @@ ROUTING = [
             "kind": "team",
             "team": team,
             "agents": [
-                {"key": key, "name": f"{key} Agent", "description": f"{key} work.", "instructions": ""}
-                for key in keys
+                {"key": key, "name": f"{key} Agent", "description": f"{key} work.", "instructions": ""} for key in keys
             ],
         }
     )

@@ -64,9 +64,7 @@ def test_the_limits_are_ninety_and_sixty_hundredths(angle, kind):
 
 
 def test_a_duplicate_is_found_behind_a_nearer_update():
-    found = judged(
-        "Tokens live 15 minutes", ("n1", "Tokens live 30 minutes", 0), ("n2", "15 minutes a token", 20)
-    )
+    found = judged("Tokens live 15 minutes", ("n1", "Tokens live 30 minutes", 0), ("n2", "15 minutes a token", 20))
 
     assert (found.kind, found.of) == ("duplicate", "n2")
 

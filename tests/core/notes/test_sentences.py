@@ -86,9 +86,7 @@ def test_whatever_is_taken_stands_in_its_message(texts):
 
 
 def test_punctuation_and_capitals_are_no_cues():
-    assert (
-        cue_values("Never log tokens.") == cue_values("never log tokens") == cue_values("NEVER log, tokens!")
-    )
+    assert cue_values("Never log tokens.") == cue_values("never log tokens") == cue_values("NEVER log, tokens!")
 
 
 @pytest.mark.parametrize(
@@ -130,9 +128,7 @@ def test_a_long_prompt_is_cut_and_a_missing_one_leaves_a_description():
 
 
 def test_the_key_is_made_of_the_rarest_words_in_their_order():
-    messages = said(
-        "the tube tube arrived", "a tube is here", "Potassium tubes must be rejected at reception"
-    )
+    messages = said("the tube tube arrived", "a tube is here", "Potassium tubes must be rejected at reception")
     (note,) = draft(picked(messages), messages, [""] * 3, policy=DEFAULT)
 
     assert note.skill_key == "potassium-rejected-reception"
@@ -148,9 +144,7 @@ def test_a_sentence_without_words_for_a_key_gets_a_stable_one(text):
 
 def test_a_flush_holds_eight_notes_and_the_best_stay_in_order():
     messages = said(*(f"Rule {number} must hold" for number in range(12)))
-    taken = [
-        dataclasses.replace(item, score_bp=9_000 if item.message % 4 else 6_000) for item in picked(messages)
-    ]
+    taken = [dataclasses.replace(item, score_bp=9_000 if item.message % 4 else 6_000) for item in picked(messages)]
 
     notes = draft(taken, messages, [""] * 12, policy=DEFAULT)
 

@@ -111,10 +111,7 @@ def test_an_unusable_vector_never_closes(bad):
 def test_the_age_of_a_segment_does_not_count():
     prompts = [f"kitchen prompt number {index}" for index in range(6)]
     known = {NEW: at(80), **dict.fromkeys(prompts, at(0))}
-    readings = {
-        fitted(prompts[:count], NEW, vectors=known, topic=load_topic_model()).value_bp
-        for count in range(1, 7)
-    }
+    readings = {fitted(prompts[:count], NEW, vectors=known, topic=load_topic_model()).value_bp for count in range(1, 7)}
 
     assert len(readings) == 1
 
