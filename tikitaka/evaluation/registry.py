@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from tikitaka.evaluation import extraction, routing, segments
+from tikitaka.evaluation import extraction, replies, routing, segments
 from tikitaka.ports import Vector
 
 
@@ -40,5 +40,10 @@ EVALUATORS: Mapping[str, Evaluator] = MappingProxyType(
             COEFFICIENTS_PATH=module.COEFFICIENTS_PATH,
         )
         for name, module in (("routing", routing), ("segments", segments), ("extraction", extraction))
+    }
+    | {
+        "replies": Evaluator(
+            parse=replies.parse, texts=replies.texts, decide=replies.decide, metrics=replies.metrics
+        )
     }
 )

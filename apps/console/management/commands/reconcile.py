@@ -1,0 +1,22 @@
+"""manage.py reconcile"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.conductor.models import Incident
+from apps.conductor.sweep import reconcile
+
+
+class Command(BaseCommand):
+    help = "Compare every workspace with the record and every log with its own bytes. Exit code 1 while incidents are open."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not reconcile():
+            self.stdout.write("Disk and record agree, every log is what was written.")
+            return
+        for incident in Incident.objects.filter(closed_at=None).order_by("opened_at"):
+            self.stdout.write(f"{incident.kind}: {incident.subject}: {incident.detail}")
+        raise CommandError("Incidents are open.", returncode=1)
