@@ -67,7 +67,9 @@ class TestPeakInFlight:
         with embedded_pool(runtimes=runtime) as pool:
             for area in ("backend", "backend", "frontend"):
                 agent = {"backend": 2, "frontend": 3}[area]
-                submit(actor=committed_cast.operator, team=committed_cast.team, prompt=area, plan=[node(agent, area=area)])
+                submit(
+                    actor=committed_cast.operator, team=committed_cast.team, prompt=area, plan=[node(agent, area=area)]
+                )
             assert pool.drain(60)
 
         assert runtime.peak == 2
@@ -139,7 +141,10 @@ class TestProcesses:
         secret = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
         task = run(committed_cast, [node(1, f"do: think token {secret}\ndo: say use {secret} please")])
 
-        stored = [*Span.objects.values_list("text", flat=True), *Message.objects.filter(agent__isnull=False).values_list("text", flat=True)]
+        stored = [
+            *Span.objects.values_list("text", flat=True),
+            *Message.objects.filter(agent__isnull=False).values_list("text", flat=True),
+        ]
         stored += [a.output for a in Attempt.objects.filter(task=task)]
         assert not any(secret in text for text in stored)
         assert any("[REDACTED_SECRET]" in text for text in stored)
@@ -238,7 +243,9 @@ class TestInjection:
         run(committed_cast, [node(2, area="backend"), node(3, area="frontend")], runtime=runtime)
         assert runtime.peak == 2
         again = ScriptedRuntime(script)
-        task = run(committed_cast, [node(2, area="backend"), node(3, area="frontend")], runtime=again, prompt="Another task")
+        task = run(
+            committed_cast, [node(2, area="backend"), node(3, area="frontend")], runtime=again, prompt="Another task"
+        )
 
         prompts = {("backend" if "You are Backend" in p else "frontend"): p for p in again.prompts}
         assert "word of frontend" in prompts["backend"]

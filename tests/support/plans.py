@@ -6,7 +6,12 @@ from typing import Any
 
 
 def node(
-    agent: int, instruction: str = "do: say done", *, after: tuple[int, ...] = (), area: str = "general", read: bool = False
+    agent: int,
+    instruction: str = "do: say done",
+    *,
+    after: tuple[int, ...] = (),
+    area: str = "general",
+    read: bool = False,
 ) -> dict[str, Any]:
     return {
         "agentIndex": agent,

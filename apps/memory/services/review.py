@@ -131,9 +131,10 @@ def edit(
 ) -> Note:
     """Changes text or recipients of a waiting note. New text is screened, recognized and placed anew.
 
-    Recipients may be narrowed or moved inside the team and never beyond it. Whoever edits does not approve.
+    Recipients may be narrowed or moved inside the team and never beyond it. Whoever edits does not approve,
+    therefore an author may edit.
     """
-    _authorize(actor, note)
+    authorize(actor, Permission.NOTE_DECIDE, note.team, organization=note.organization_id, object_id=note.pk)
     if text is None and recipients is None:
         raise Invalid(text="nothing to change")
     team: Team = note.team

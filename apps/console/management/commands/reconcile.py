@@ -11,7 +11,7 @@ from apps.conductor.sweep import reconcile
 
 
 class Command(BaseCommand):
-    help = "Compare every workspace with the record and every log with its own bytes. Exit code 1 while incidents are open."
+    help = "Compare every workspace with the record, every log with its bytes. Exit code 1 while incidents are open."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not reconcile():

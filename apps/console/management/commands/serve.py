@@ -36,7 +36,6 @@ class Command(BaseCommand):
             if not free:
                 raise CommandError(f"{settings.TIKITAKA_DATA} is being served by another process")
             call_command("migrate", verbosity=0)
-            call_command("collectstatic", interactive=False, verbosity=0)
             with embedded_pool(), _sweeping():
                 self._greet(options["host"], options["port"])
                 uvicorn.run(
