@@ -31,15 +31,21 @@ def _row(line: str) -> dict[str, Any]:
         row = json.loads(line)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
-    except json.JSONDecodeError as problem:
-        raise ValueError(f"is not JSON: {problem.msg} at column {problem.colno}") from None
+    except json.JSONDecodeError as broken:
+        raise ValueError(f"is not JSON: {broken.msg} at column {broken.colno}") from None
+    problem = _problem(row)
+    if problem:
+        raise ValueError(problem)
+    return dict(row)
+
+
+def _problem(row: object) -> str:
+    """What is wrong with the decoded line; nothing when it can be screened."""
     if not isinstance(row, dict):
-        raise ValueError("is not an object")
+        return "is not an object"
     if "id" not in row:
-        raise ValueError("has no id")
-    if not isinstance(row.get("text"), str):
-        raise ValueError("has no text")
-    return row
+        return "has no id"
+    return "" if isinstance(row.get("text"), str) else "has no text"
 
 
 def _result(row: dict[str, Any]) -> dict[str, Any]:

@@ -11,31 +11,46 @@ from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
 
 _AUTHORITY = Pattern(
-    r"(?i)\b[a-z][a-z0-9+.-]{1,30}://([^\s\"'`<>]{1,})|\bjdbc:[a-z]+:[a-z]*:?([^\s\"'`<>]{1,}@[^\s\"'`<>]{1,})"
+    r"(?i)\b[a-z][a-z0-9+.-]{1,30}://([^\s\"'`<>]{1,})|\bjdbc:[a-z]+:[a-z]*:?([^\s\"'`<>]{1,"
+    r"}@[^\s\"'`<>]{1,})"
 )
 _BARE_USERINFO = Pattern(
     r"(?:^|[\s\"'`=(])([A-Za-z0-9_.-]{1,64}):([^\s\"'`/@]{4,})@([a-z0-9.-]{1,}(?:\.[a-z]{2,12}|:[0-9]{2,5}))"
 )
 _PARAMETERS = Pattern(
-    r"(?i)(?:[?&;#]|&amp;)((?:x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|signature|sig|sign|hmac|token|"
-    r"access_token|id_token|refresh_token|auth(?:_token|_key|key)?|api[_-]?key|apikey|key|secret|client_secret|password|passwd|pwd|pass|code|"
-    r"private_token|job_token|sas|se?ssion(?:_?id)?|jwt|ticket|hash|policy|user_?token|subscription-key|appid|sv_token|h|otp|invite|reset_token|"
+    r"(?i)(?:[?&;#]|&amp;)((?:x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|"
+    r"credential)|signature|sig|sign|hmac|token|"
+    r"access_token|id_token|refresh_token|auth(?:_token|_key|key)?|api[_-]?key|apikey|key|secret|"
+    r"client_secret|password|passwd|pwd|pass|code|"
+    r"private_token|job_token|sas|se?ssion(?:_?id)?|jwt|ticket|hash|policy|user_?token|"
+    r"subscription-key|appid|sv_token|h|otp|invite|reset_token|"
     r"[a-z_-]{2,24}(?:token|secret|key|password|signature)))=([^\s&\"'`<>#;)]{4,})"
 )
 _WEBHOOKS = Pattern(
     r"(?i)(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/(?:[A-Z0-9]+/)+([A-Za-z0-9]{8,})|"
     r"discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]{5,}/([A-Za-z0-9_-]{20,})|"
-    r"(?:[a-z0-9-]+\.)?webhook\.office\.com/webhookb2/([A-Za-z0-9@/-]{40,})|outlook\.office(?:365)?\.com/webhook/([A-Za-z0-9@/-]{40,})|"
-    r"hooks\.zapier\.com/hooks/catch/[0-9]+/([A-Za-z0-9]{5,})|maker\.ifttt\.com/(?:trigger|use)/(?:[^\s/]+/with/key/)?([A-Za-z0-9_-]{10,})|"
-    r"hook\.(?:[a-z0-9]+\.)?(?:make|integromat)\.com/([a-z0-9]{16,})|api\.telegram\.org/(?:file/)?bot([0-9]{5,}:[A-Za-z0-9_-]{20,})|"
-    r"(?:open\.feishu\.cn|open\.larksuite\.com)/open-apis/bot/v2/hook/([A-Za-z0-9-]{20,})|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=([a-z0-9-]{20,})|"
-    r"oapi\.dingtalk\.com/robot/send\?access_token=([a-f0-9]{40,})|events\.pagerduty\.com/integration/([a-z0-9]{20,})|"
-    r"hc-ping\.com/([0-9a-f-]{22,}|[A-Za-z0-9_-]{20,})|ntfy\.sh/([A-Za-z0-9_-]{16,})|api\.opsgenie\.com/v1/json/[a-z]+\?apikey=([a-z0-9-]{20,})|"
-    r"deploy/[a-z0-9-]+\?key=([A-Za-z0-9_-]{8,})|api\.netlify\.com/build_hooks/([0-9a-f]{20,})|api\.vercel\.com/v1/integrations/deploy/([A-Za-z0-9_/-]{20,})|"
-    r"mattermost[a-z0-9.-]*/hooks/([a-z0-9]{20,})|[a-z0-9.-]+/hooks/([a-z0-9]{26})|rocket\.?chat[a-z0-9.-]*/hooks/([A-Za-z0-9/]{30,})|"
-    r"(?:webhooks?|hooks?)/(?:[a-z0-9-]{1,40}/)?([A-Za-z0-9_-]{24,})|trello\.com/[a-z0-9/]*\?[^\s]*token=([a-f0-9]{60,})|"
-    r"prod-[0-9]+\.[a-z]+\.logic\.azure\.com[^\s\"']*sig=([A-Za-z0-9_%-]{30,})|infura\.io/v3/([0-9a-f]{32})|alchemy\.com/v2/([A-Za-z0-9_-]{30,})|"
-    r"quiknode\.pro/([0-9a-f]{30,})|t\.me/(?:joinchat/|\+)([A-Za-z0-9_-]{16,})|capability/([A-Za-z0-9_-]{30,})|magic(?:-?link)?/([A-Za-z0-9_.-]{24,})|"
+    r"(?:[a-z0-9-]+\.)?webhook\.office\.com/webhookb2/([A-Za-z0-9@/-]{40,})|"
+    r"outlook\.office(?:365)?\.com/webhook/([A-Za-z0-9@/-]{40,})|"
+    r"hooks\.zapier\.com/hooks/catch/[0-9]+/([A-Za-z0-9]{5,})|maker\.ifttt\.com/(?:trigger|use)"
+    r"/(?:[^\s/]+/with/key/)?([A-Za-z0-9_-]{10,})|"
+    r"hook\.(?:[a-z0-9]+\.)?(?:make|integromat)\.com/([a-z0-9]{16,})|"
+    r"api\.telegram\.org/(?:file/)?bot([0-9]{5,}:[A-Za-z0-9_-]{20,})|"
+    r"(?:open\.feishu\.cn|open\.larksuite\.com)/open-apis/bot/v2/hook/([A-Za-z0-9-]{20,})|"
+    r"qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=([a-z0-9-]{20,})|"
+    r"oapi\.dingtalk\.com/robot/send\?access_token=([a-f0-9]{40,})|"
+    r"events\.pagerduty\.com/integration/([a-z0-9]{20,})|"
+    r"hc-ping\.com/([0-9a-f-]{22,}|[A-Za-z0-9_-]{20,})|ntfy\.sh/([A-Za-z0-9_-]{16,})|"
+    r"api\.opsgenie\.com/v1/json/[a-z]+\?apikey=([a-z0-9-]{20,})|"
+    r"deploy/[a-z0-9-]+\?key=([A-Za-z0-9_-]{8,})|api\.netlify\.com/build_hooks/([0-9a-f]{20,})|"
+    r"api\.vercel\.com/v1/integrations/deploy/([A-Za-z0-9_/-]{20,})|"
+    r"mattermost[a-z0-9.-]*/hooks/([a-z0-9]{20,})|[a-z0-9.-]+/hooks/([a-z0-9]{26})|"
+    r"rocket\.?chat[a-z0-9.-]*/hooks/([A-Za-z0-9/]{30,})|"
+    r"(?:webhooks?|hooks?)/(?:[a-z0-9-]{1,40}/)?([A-Za-z0-9_-]{24,})|"
+    r"trello\.com/[a-z0-9/]*\?[^\s]*token=([a-f0-9]{60,})|"
+    r"prod-[0-9]+\.[a-z]+\.logic\.azure\.com[^\s\"']*sig=([A-Za-z0-9_%-]{30,})|"
+    r"infura\.io/v3/([0-9a-f]{32})|alchemy\.com/v2/([A-Za-z0-9_-]{30,})|"
+    r"quiknode\.pro/([0-9a-f]{30,})|t\.me/(?:joinchat/|\+)([A-Za-z0-9_-]{16,})|"
+    r"capability/([A-Za-z0-9_-]{30,})|magic(?:-?link)?/([A-Za-z0-9_.-]{24,})|"
     r"(?:reset|invite|verify|confirm)(?:-?password)?/([A-Za-z0-9_-]{28,}))"
 )
 _PUBLIC_USERS = {

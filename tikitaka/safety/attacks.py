@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tikitaka.safety import attacks_abroad as abroad
 from tikitaka.safety import attacks_on_controls as controls
 from tikitaka.safety import attacks_on_data as data
 from tikitaka.safety import attacks_on_rules as rules
-from tikitaka.safety.intent import Clause
+from tikitaka.safety.intent import Clause, read_clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,10 @@ ATTACKS: tuple[Attack, ...] = (
 )
 
 
-def attacks_in(clause: Clause) -> Iterator[Attack]:
-    """Every kind of attack that the clause is."""
+@lru_cache(maxsize=2048)
+def attacks_in(sentence: str) -> tuple[Attack, ...]:
+    """Every kind of attack that the sentence is; remembered, since most views of a text share most sentences."""
+    clause = read_clause(sentence)
     if not clause.roles and not clause.abroad:
-        return
-    for attack in ATTACKS:
-        if any(test(clause) for test in attack.tests):
-            yield attack
+        return ()
+    return tuple(attack for attack in ATTACKS if any(test(clause) for test in attack.tests))

@@ -8,21 +8,24 @@ from tikitaka.safety.wordlists import words
 
 _WEAK_SAFETY = words(
     """
-    monitoring logging sandbox sandboxing firewall antivirus protection protections filters ledger audit auditing supervision
-    confirmation confirmations verification reviewer the quarantined security code review approvals approval
+    monitoring logging sandbox sandboxing firewall antivirus protection protections filters ledger audit
+    auditing supervision confirmation confirmations verification reviewer the quarantined security code review
+    approvals approval
     """
 )
 _READER = words("you your me my")
 _THINGS_OF_THE_READER = words("your you anything everything this these me my them")
 _OVERSEERS = words(
-    "reviewer reviewers auditor auditors human humans maintainer maintainers owner owners approver approvers supervisor security manager"
+    "reviewer reviewers auditor auditors human humans maintainer maintainers owner owners "
+    "approver approvers supervisor security manager"
 )
 _WEAK_ADVERBS = words("quietly silently secretly covertly discreetly stealthily unnoticed")
 _REPORTERS = words("we they it i tests logs")
 _PEOPLE = words(
     """
-    user users reviewer reviewers human humans operator operators auditor auditors customer customers team results result report
-    reports numbers evidence log logs owner manager maintainers maintainer metrics coverage status
+    user users reviewer reviewers human humans operator operators auditor auditors customer customers team
+    results result report reports numbers evidence log logs owner manager maintainers maintainer metrics
+    coverage status
     """
 )
 _WORK = words("note notes message messages anyone code change changes author")
@@ -78,12 +81,15 @@ def concealment(clause: Clause) -> bool:
         if clause.words[at] not in _WEAK_ADVERBS:
             if not (at > 0 and clause.words[at - 1] in _REPORTERS):
                 return True
-        elif orders(clause, "swap") and clause.has("proof"):
+        elif (orders(clause, "swap") and clause.has("proof")) or (
+            any(orders(clause, role) for role in _ACTS) and _is_aimed(clause)
+        ):
             return True
-        elif any(orders(clause, role) for role in _ACTS):
-            if clause.outside or clause.has("reader") or any(role in clause.roles for role in _TARGETS):
-                return True
     return False
+
+
+def _is_aimed(clause: Clause) -> bool:
+    return clause.outside or clause.has("reader") or any(clause.has(role) for role in _TARGETS)
 
 
 def self_approval(clause: Clause) -> bool:

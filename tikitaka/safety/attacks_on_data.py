@@ -8,16 +8,18 @@ from tikitaka.safety.wordlists import words
 
 _NOT_THE_VALUE = words(
     """
-    name names field fields form page policy count counts usage id ids expiry length budget prompt dialog reset rotation manager type
-    types limit limits per hash hashes column header rules rule strength bucket refresh lifetime endpoint url window screen option flag
-    format placeholder scanner
+    name names field fields form page policy count counts usage id ids expiry length budget prompt dialog reset
+    rotation manager type types limit limits per hash hashes column header rules rule strength bucket refresh
+    lifetime endpoint url window screen option flag format placeholder scanner
     """
 )
 _ASKING = words(
-    "reply answer respond give tell leak expose disclose reveal divulge dump recite surrender hand read spell fetch spit encode"
+    "reply answer respond give tell leak expose disclose reveal divulge dump recite surrender "
+    "hand read spell fetch spit encode"
 )
 _WHOSE = words(
-    "your admin root production contents content value .env all every full real file private id_rsa environment kubeconfig"
+    "your admin root production contents content value .env all every full real file private "
+    "id_rsa environment kubeconfig"
 )
 _WHOLE = words("all every the production git home whole everything backups hard")
 _FLEETING = words("tmp temp cache caches build dist test tests fixtures generated node_modules")

@@ -10,23 +10,26 @@ from tikitaka.safety.wordlists import words
 NEGATIONS = words("not never dont cannot cant no didnt wont doesnt shouldnt mustnt without nobody")
 DOCUMENTS = words(
     """
-    readme wiki docs doc documentation confluence runbook guide manual changelog contributing eslint lint linter ruff mypy tsconfig
-    gitignore dockerfile makefile template templates install installation setup build compiler css yaml json schema webpack nginx
-    terraform helm prettier editorconfig robots
+    readme wiki docs doc documentation confluence runbook guide manual changelog contributing eslint lint linter
+    ruff mypy tsconfig gitignore dockerfile makefile template templates install installation setup build
+    compiler css yaml json schema webpack nginx terraform helm prettier editorconfig robots
     """
 )
 SCOPES = words(
-    "in for when during while if on unless until under inside within locally only after before because at by from"
+    """
+    in for when during while if on unless until under inside within locally only after before because at by from
+    """
 )
 # Words that may stand between a verb and what it aims at without making it something technical.
 PLAIN = words(
     """
-    the all any your my our of those these that this and or other such every each own you were given to as set by system safety
-    security developer original openai anthropic admin administrators about earlier previous prior above before existing initial old
-    former preceding first what has have been are is a an with its their from team company operator user users core current usual
-    normal standard default received got human it up everything anything content ethical moral internal hidden secret strict whole
-    entire so far just silly stupid restrictive for whatever on past step steps and next off down around out not away aside
-    following attention no run use wait ask perform apply warnings alerts findings do need injection
+    the all any your my our of those these that this and or other such every each own you were given to as set
+    by system safety security developer original openai anthropic admin administrators about earlier previous
+    prior above before existing initial old former preceding first what has have been are is a an with its their
+    from team company operator user users core current usual normal standard default received got human it up
+    everything anything content ethical moral internal hidden secret strict whole entire so far just silly
+    stupid restrictive for whatever on past step steps and next off down around out not away aside following
+    attention no run use wait ask perform apply warnings alerts findings do need injection
     """
 )
 ANSWERS = words("me here chat answer answers reply summary note comment message report response")

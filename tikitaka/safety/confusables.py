@@ -11,7 +11,8 @@ _PAIRS = (
     "i АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЈJ ЅS ԌG ԚQ ԜW ҺH ӀI ЗZ ЬB ПN ГR ЁE ЇI"
     " αa βb γy δd εe ζz ηn ιi κk λl μu νv οo πn ρp σo ςc τt υu χx ωw"  # Greek small
     " ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX ϲc ϳj ϹC ͿJ"
-    " օo սu ոn հh ցg յj զq լl ѵv ѴV Տs Օo ғf ԍg ꞓc ꓮA ꓐB ꓚC ꓓD ꓰE ꓝF ꓖG ꓧH ꓲI ꓙJ ꓗK ꓡL ꓟM ꓠN ꓳO ꓑP ꓣR ꓢS ꓔT ꓴU ꓦV ꓪW ꓫX ꓬY ꓜZ"
+    " օo սu ոn հh ցg յj զq լl ѵv ѴV Տs Օo ғf ԍg ꞓc ꓮA ꓐB ꓚC ꓓD ꓰE ꓝF ꓖG ꓧH ꓲI ꓙJ ꓗK ꓡL ꓟM ꓠN ꓳO "
+    "ꓑP ꓣR ꓢS ꓔT ꓴU ꓦV ꓪW ꓫX ꓬY ꓜZ"
     " ɑa ɡg ɩi ıi ȷj ʏy ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ᴢz"
     " ƅb ɗd ɓb ƒf ɦh ɨi ƙk ɫl ɱm ɲn ƥp ʂs ƭt ʋv ʐz ⅼl ⅽc ⅾd ⅿm ∨v ∪u ℓl ø"
     "o đd ħh łl ŧt ƀb ɇe ɉj ɍr ɏy Ø"

@@ -12,12 +12,14 @@ from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
 
 _RUN = Pattern(r"[A-Za-z0-9+/=_.~!@#$%^&*()-]{20,}")
 _HINT = Pattern(
-    r"(?i)\b(?:secret|token|credential|password|passphrase|api[ _-]?key|auth(?:enticate|entication|orization)?|bearer|private key|leak(?:ed)?|revoke|"
+    r"(?i)\b(?:secret|token|credential|password|passphrase|api[ _-]?key|auth(?:enticate|"
+    r"entication|orization)?|bearer|private key|leak(?:ed)?|revoke|"
     r"rotate|do not (?:share|commit)|keep (?:it )?(?:safe|private)|sensitive|log ?in)\b"
 )
 _ALONE = Pattern(r"[A-PR-Za-z0-9][A-Za-z0-9+/_-]{31,}={0,2}")
 _DIGEST = Pattern(
-    r"(?i)(?:sha-?[0-9]{1,3}|md5|digest|integrity|checksum|etag|fingerprint|hash|commit|revision|public|cert|uuid|trace|cursor|id)\W{0,4}$"
+    r"(?i)(?:sha-?[0-9]{1,3}|md5|digest|integrity|checksum|etag|fingerprint|hash|commit|revision|"
+    r"public|cert|uuid|trace|cursor|id)\W{0,4}$"
 )
 
 

@@ -9,36 +9,54 @@ from tikitaka.safety.hosts import contains_suspicious
 from tikitaka.safety.patterns import Pattern
 
 _TEMPLATE = Pattern(
-    r"(?i)<\|(?:/?(?:system|user|assistant|developer|human|instructions?|tool|im_start|im_end|start_header_id|end_header_id|eot_id|begin_of_text|channel|message|start)[a-z_ ]{0,16})\|?>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|</?s>\s*\[|"
-    r"</?(?:system|system[-_](?:prompt|message|reminder|instructions?|override)|developer|assistant|human|instructions?|admin|important|tool_result|function_results|function_calls|user_message|new_instructions?)>|"
-    r"\{\s*[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']|[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']\s*,|\brole\s?[=:]\s?[\"']?system\b|"
+    r"(?i)<\|(?:/?(?:system|user|assistant|developer|human|instructions?|tool|im_start|im_end|"
+    r"start_header_id|end_header_id|eot_id|begin_of_text|channel|message|start)[a-z_ ]{0,16})"
+    r"\|?>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|</?s>\s*\[|"
+    r"</?(?:system|system[-_](?:prompt|message|reminder|instructions?|override)|developer|"
+    r"assistant|human|instructions?|admin|important|tool_result|function_results|function_calls|"
+    r"user_message|new_instructions?)>|"
+    r"\{\s*[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']|[\"']role[\"']\s*:\s*[\"']"
+    r"(?:system|developer)[\"']\s*,|\brole\s?[=:]\s?[\"']?system\b|"
     r"\[(?:system|developer|admin)(?: (?:message|prompt|override|note|instruction|notice))?\](?:\(#|\s|:)|"
-    r"(?:^|\n)\s*#{1,6}\s*(?:system|instructions?|developer|assistant|new instructions?|system (?:prompt|message|override))\s*:?\s*(?:\n|$)|"
-    r"(?:begin|end|start of|end of) (?:system|developer|admin)(?: ?(?:prompt|message|instructions?|override))|={3,}\s*(?:system|end of (?:notes?|context|user))|"
+    r"(?:^|\n)\s*#{1,6}\s*(?:system|instructions?|developer|assistant|new instructions?|system "
+    r"(?:prompt|message|override))\s*:?\s*(?:\n|$)|"
+    r"(?:begin|end|start of|end of) (?:system|developer|admin)(?: ?(?:prompt|message|"
+    r"instructions?|override))|={3,}\s*(?:system|end of (?:notes?|context|user))|"
     r"(?:^|\n)\s*(?:system|assistant|developer)\s?(?:override|prompt|message|notice)\s*:|\bsystem override\b"
 )
 _ROLE_LINE = Pattern(
-    r"(?i)(?:^|\n)[ \t>*_#\[(-]{0,8}(system|developer|assistant|human|user|ai|tool)[\]*_)]{0,3}\s{0,2}:[*_]{0,3}[ \t]*([^\n]{0,400})"
+    r"(?i)(?:^|\n)[ \t>*_#\[(-]{0,8}(system|developer|assistant|human|user|ai|tool)[\]*_)]{0,"
+    r"3}\s{0,2}:[*_]{0,3}[ \t]*([^\n]{0,400})"
 )
 _ORDERING = Pattern(
-    r"(?i)\b(?:you|your|must|ignore|always|never|obey|follow|grant|reveal|disregard|comply|approved?|allowed|instructions?|rules?|secrets?|password|agents?|unrestricted|limits?|public)\b"
+    r"(?i)\b(?:you|your|must|ignore|always|never|obey|follow|grant|reveal|disregard|comply|"
+    r"approved?|allowed|instructions?|rules?|secrets?|password|agents?|unrestricted|limits?|"
+    r"public)\b"
 )
 _MARKER = Pattern(
-    r"(?i)<!--\s*/?\s*memory\b|<!--\s*(?:end|begin|/)\s*(?:of\s*)?(?:managed|memory|tiki)|<!--\s*(?:/)?tiki-?taka"
+    r"(?i)<!--\s*/?\s*memory\b|<!--\s*(?:end|begin|/)\s*(?:of\s*)?(?:managed|memory|tiki)|"
+    r"<!--\s*(?:/)?tiki-?taka"
 )
 _COMMENT = Pattern(
-    r"(?i)(?:<!--|/\*|\{#|\[//\]: # \(|%%|<!---)\s*(?:to |dear |hey |note (?:to|for) )?(?:the |any |all |every )?(?:ai|llms?|agents?|assistants?|claude|gpt|chatgpt|codex|copilot|language models?|models?|bots?)\b\s*[:,!-]"
+    r"(?i)(?:<!--|/\*|\{#|\[//\]: # \(|%%|<!---)\s*(?:to |dear |hey |note (?:to|for) )?(?:the |"
+    r"any |all |every )?(?:ai|llms?|agents?|assistants?|claude|gpt|chatgpt|codex|copilot|"
+    r"language models?|models?|bots?)\b\s*[:,!-]"
 )
 _FENCE = Pattern(r"(?m)^[ \t>]{0,6}(?:```+|~~~+)")
 _RULE_LINE = Pattern(r"(?m)^-{3}[ \t]*\r?$")
 _IMAGE = Pattern(
-    r"!\[[^\]\n]{0,200}\]\(\s*<?(https?://[^\s)>]{1,1000})|<img[^>\n]{1,200}src\s*=\s*[\"']?(https?://[^\s\"'>]{1,1000})|\]\((https?://[^\s)>]{1,1000}\?[^\s)>]{1,600})"
+    r"!\[[^\]\n]{0,200}\]\(\s*<?(https?://[^\s)>]{1,1000})|<img[^>\n]{1,"
+    r"200}src\s*=\s*[\"']?(https?://[^\s\"'>]{1,1000})|\]\((https?://[^\s)>]{1,1000}\?[^\s)>]{1,"
+    r"600})"
 )
 _SLOT = Pattern(
-    r"(?i)[?&/=](?:[^&\s]{0,40}=)?(?:[A-Z_]*(?:HISTORY|SECRET|TOKEN|PROMPT|DATA|NOTES?|CONTEXT|CONVERSATION|PASSWORD|KEY|CONTENT|SUMMARY|ENV|CREDENTIALS?|TRANSCRIPT|MEMORY|HERE)[A-Z_]*\b|\{[^}]{1,60}\}|\$\{?[A-Za-z(]|<[a-z_ ]{2,40}>|%7B|\[[^\]]{2,60}\]?)"
+    r"(?i)[?&/=](?:[^&\s]{0,40}=)?(?:[A-Z_]*(?:HISTORY|SECRET|TOKEN|PROMPT|DATA|NOTES?|CONTEXT|"
+    r"CONVERSATION|PASSWORD|KEY|CONTENT|SUMMARY|ENV|CREDENTIALS?|TRANSCRIPT|MEMORY|HERE)"
+    r"[A-Z_]*\b|\{[^}]{1,60}\}|\$\{?[A-Za-z(]|<[a-z_ ]{2,40}>|%7B|\[[^\]]{2,60}\]?)"
 )
 _SCHEME = Pattern(
-    r"(?i)\]\(\s*(?:javascript|vbscript|data:text/html)[:;,]|<(?:script|iframe|object|embed)[\s>]|\bon(?:error|load|click)\s*=\s*[\"']"
+    r"(?i)\]\(\s*(?:javascript|vbscript|data:text/html)[:;,]|<(?:script|iframe|object|embed)[\s>]"
+    r"|\bon(?:error|load|click)\s*=\s*[\"']"
 )
 
 

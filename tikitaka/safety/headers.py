@@ -11,35 +11,43 @@ from tikitaka.safety.shape import Grade, grade
 from tikitaka.safety.wordlists import words
 
 _AUTHORIZATION = Pattern(
-    r"(?i)(?:proxy-)?authori[sz]ation[\"']?\s{0,4}(?:[:=,]|=>|\])\s{0,4}[\"'`]?\s{0,2}f?[\"']?(?:(?:bearer|token|basic|ssws|splunk|apikey|api-key|key|jwt|bot|"
-    r"negotiate|ntlm|genie ?key|privatekey|digest|sentry|snowflake token|github-bearer|zoho-oauthtoken|client-id|klaviyo-api-key|discogs token|deepl-auth-key|"
-    r"hawk|aws4-hmac-sha256|oauth|pagertree|linode|mac|pve ?apitoken|pveapitoken)[ =:]{1,3})?[\"']?([^\s\"'`,<>]{6,})"
+    r"(?i)(?:proxy-)?authori[sz]ation[\"']?\s{0,4}(?:[:=,]|=>|\])\s{0,4}[\"'`]?\s{0,"
+    r"2}f?[\"']?(?:(?:bearer|token|basic|ssws|splunk|apikey|api-key|key|jwt|bot|"
+    r"negotiate|ntlm|genie ?key|privatekey|digest|sentry|snowflake token|github-bearer|"
+    r"zoho-oauthtoken|client-id|klaviyo-api-key|discogs token|deepl-auth-key|"
+    r"hawk|aws4-hmac-sha256|oauth|pagertree|linode|mac|pve ?apitoken|pveapitoken)[ =:]{1,"
+    r"3})?[\"']?([^\s\"'`,<>]{6,})"
 )
 _SCHEME = Pattern(
-    r"(?i)\b(?:bearer|basic|ssws|x-api-key:?|api-key:|private-token:|deploy-token:|job-token:) {1,2}([A-Za-z0-9+/=_.~%-]{12,})"
+    r"(?i)\b(?:bearer|basic|ssws|x-api-key:?|api-key:|private-token:|deploy-token:|job-token:) "
+    r"{1,2}([A-Za-z0-9+/=_.~%-]{12,})"
 )
 _NAMED = Pattern(
-    r"(?i)\b(x-(?:[a-z0-9]+-){0,4}(?:key|token|secret|password|auth|signature|apikey|session)|(?:private|job|deploy|circle|api|auth|access|session|xsrf|csrf)-(?:token|key)|"
-    r"apikey|dd-api-key|dd-application-key|ocp-apim-subscription-key|(?:x-)?vault-token|x-auth|x-pass|x-shopify-access-token)[\"']?\s{0,3}[:=,]\s{0,3}[\"'`]?([^\s\"'`,;<>]{6,})"
+    r"(?i)\b(x-(?:[a-z0-9]+-){0,4}(?:key|token|secret|password|auth|signature|apikey|session)|"
+    r"(?:private|job|deploy|circle|api|auth|access|session|xsrf|csrf)-(?:token|key)|"
+    r"apikey|dd-api-key|dd-application-key|ocp-apim-subscription-key|(?:x-)?vault-token|x-auth|"
+    r"x-pass|x-shopify-access-token)[\"']?\s{0,3}[:=,]\s{0,3}[\"'`]?([^\s\"'`,;<>]{6,})"
 )
 _COOKIES = Pattern(r"(?i)\b(?:set-)?cookies?[\"']?\s{0,3}[:=]\s{0,3}[\"'`]?([^\n\"'`]{4,})")
 _COOKIE_FLAG = Pattern(r"(?i)(?:-b|--cookie)[ =][\"']?([^\n\"']{4,})")
 _PAIR = Pattern(r"([A-Za-z0-9_.-]{1,80})=([^\s;,\"'`]{6,})")
 _COOKIE_NOISE = words(
     """
-    path domain expires max-age samesite lang locale theme tz timezone _ga _gid priority consent
-    version
+    path domain expires max-age samesite lang locale theme tz timezone _ga _gid priority consent version
     """
 )
 _LOGIN_FILES = Pattern(
-    r"(?i)\b(?:machine|default)\b[^\n]{0,}?\s(?:password|passwd)\s{1,4}([^\s]{3,})|\blogin\s{1,4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})|"
+    r"(?i)\b(?:machine|default)\b[^\n]{0,}?\s(?:password|passwd)\s{1,4}([^\s]{3,})|\blogin\s{1,"
+    r"4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})|"
     r"\b(?:machine)\s{1,4}[^\s]{1,}\s{1,8}login\s{1,4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})"
 )
 _PGPASS = Pattern(
-    r"(?:^|[\s`\"'])((?:[A-Za-z0-9_.-]{1,}|\*):(?:[0-9]{2,5}|\*):(?:[A-Za-z0-9_-]{1,64}|\*):(?:[A-Za-z0-9_-]{1,64}|\*):)([^\s:\"'`]{4,})"
+    r"(?:^|[\s`\"'])((?:[A-Za-z0-9_.-]{1,}|\*):(?:[0-9]{2,5}|\*):(?:[A-Za-z0-9_-]{1,64}|\*)"
+    r":(?:[A-Za-z0-9_-]{1,64}|\*):)([^\s:\"'`]{4,})"
 )
 _AUTH_JSON = Pattern(
-    r"(?i)[\"'](?:auth|identitytoken|registrytoken|_auth)[\"']\s{0,4}:\s{0,4}[\"']([A-Za-z0-9+/=_.-]{8,})[\"']"
+    r"(?i)[\"'](?:auth|identitytoken|registrytoken|_auth)[\"']\s{0,4}:\s{0,4}[\"']"
+    r"([A-Za-z0-9+/=_.-]{8,})[\"']"
 )
 
 

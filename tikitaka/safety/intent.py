@@ -11,6 +11,7 @@ from functools import lru_cache
 from tikitaka.safety.hosts import contains_outside, contains_suspicious
 from tikitaka.safety.languages import FOREIGN, FOREIGN_LEADS, VERB_FINAL
 from tikitaka.safety.vocabulary import ENGLISH, LEADS, REPORTS
+from tikitaka.safety.wordlists import phrases
 
 _ADDRESS = re.compile(r"https?://[^\s\"'<>)\]]{1,2000}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _SENTENCE_END = re.compile(r"[.!?。！？](?=[\s\"'”)\]>]|$)|[\n\r]|<!--|-->|[。！？]|[<>{}\[\]|]{1,3}")
@@ -22,8 +23,6 @@ _UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\ua
 class Clause:
     """The folded words of one sentence, and which roles begin at which of them."""
 
-    start: int
-    end: int
     words: tuple[str, ...]
     roles: dict[str, list[int]]
     abroad: dict[str, list[int]]
@@ -52,11 +51,11 @@ class _Lexicon:
 
 
 def _build(source: dict[str, str]) -> _Lexicon:
-    phrases: dict[str, set[str]] = {}
+    known: dict[str, set[str]] = {}
     stems: dict[str, set[str]] = {}
     inside: list[tuple[str, str]] = []
     for role, listed in source.items():
-        for raw in listed.split("|"):
+        for raw in phrases(listed):
             if _UNSPACED.search(raw):
                 inside.append((unicodedata.normalize("NFKC", raw.rstrip("*")), role))
                 continue
@@ -64,10 +63,10 @@ def _build(source: dict[str, str]) -> _Lexicon:
             if phrase.endswith("*"):
                 stems.setdefault(phrase[:-1], set()).add(role)
             elif phrase:
-                phrases.setdefault(phrase, set()).add(role)
-    longest = max(phrase.count(" ") + 1 for phrase in phrases)
+                known.setdefault(phrase, set()).add(role)
+    longest = max(phrase.count(" ") + 1 for phrase in known)
     return _Lexicon(
-        {k: tuple(sorted(v)) for k, v in phrases.items()},
+        {k: tuple(sorted(v)) for k, v in known.items()},
         {k: tuple(sorted(v)) for k, v in stems.items()},
         tuple(inside),
         longest,
@@ -96,26 +95,28 @@ def _stem_roles(word: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def clauses(text: str) -> Iterator[Clause]:
-    """The sentences of a text with their roles."""
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a text begin and end."""
     at = 0
     for match in _SENTENCE_END.finditer(text):
         if match.start() - at > 2 and not _in_address(text, match.start()):
-            yield read_clause(text, at, match.start())
+            yield at, match.start()
             at = match.end()
         elif match.start() - at <= 2:
             at = match.end()
     if len(text) - at > 2:
-        yield read_clause(text, at, len(text))
+        yield at, len(text)
 
 
 def _in_address(text: str, at: int) -> bool:
     return text[at] == "?" and at + 1 < len(text) and not text[at + 1].isspace()
 
 
-def read_clause(text: str, start: int, end: int) -> Clause:
-    raw = text[start:end]
-    words = tuple(fold(match.group()) for match in _WORD.finditer(_ADDRESS.sub(" , ", raw)))
+def read_clause(raw: str) -> Clause:
+    """The roles of one sentence."""
+    words = tuple(
+        fold(match.group()) for match in _WORD.finditer(_ADDRESS.sub(" , ", raw) if "@" in raw or "://" in raw else raw)
+    )
     roles: dict[str, list[int]] = {}
     strange: dict[str, list[int]] = {}
     _find_phrases(words, roles, strange)
@@ -125,7 +126,7 @@ def read_clause(text: str, start: int, end: int) -> Clause:
             place = folded.find(phrase)
             if place >= 0:
                 strange.setdefault(role, []).append(-1 - place)
-    return Clause(start, end, words, roles, strange, contains_outside(raw), contains_suspicious(raw))
+    return Clause(words, roles, strange, contains_outside(raw), contains_suspicious(raw))
 
 
 def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: dict[str, list[int]]) -> None:
@@ -152,7 +153,7 @@ def _find_phrases(words: tuple[str, ...], roles: dict[str, list[int]], strange: 
 
 
 def orders(clause: Clause, role: str) -> list[int]:
-    """Where the role's words stand as an order: at the start of a part of the clause, or after a word that leads to one."""
+    """Where the role's words stand as an order: at the start of a part of the clause or after a leading word."""
     found = []
     for at in clause.roles.get(role, ()):
         before = clause.words[at - 1] if at else ","

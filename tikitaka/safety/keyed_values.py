@@ -24,7 +24,8 @@ from tikitaka.safety.wordlists import words
 WORDS = Pattern("(?i)" + any_of((*PASSWORD_WORDS, *TOKEN_WORDS)))
 _PASSWORD = Pattern("(?i)" + any_of(PASSWORD_WORDS))
 _LEAD_WORD = re.compile(
-    r"(?i)\b(wi-?fi|wlan|wpa2?|vpn|door|unlock|safe|alarm|gate|access|license|secret|encryption|root|master|admin|recovery|signing)[ -]$"
+    r"(?i)\b(wi-?fi|wlan|wpa2?|vpn|door|unlock|safe|alarm|gate|access|license|secret|encryption|"
+    r"root|master|admin|recovery|signing)[ -]$"
 )
 _PREVIOUS = re.compile(r"([A-Za-z0-9]{2,20})[ -]$")
 _LOCKS = words("wifi wi-fi wlan wpa wpa2 vpn door unlock safe alarm gate")
@@ -38,14 +39,19 @@ _QUOTE = "\"'`“”„‘’«»「」『』"
 _ASSIGNS = re.compile(
     rf"[{_QUOTE}\])*_]{{0,4}}(?P<gap>[ \t]{{0,12}})"
     r"(?:\((?=[^()\n]{1,40}\)[ \t]{0,3}[:=])[^()\n]{1,40}\)[ \t]{0,3})?"
-    r"(?:(?::[ \t]{0,4}(?:str|string|String|&str|Optional\[str\]|SecretStr|text|any)[ \t]{0,4})(?==)|(?:VARCHAR|TEXT)[^=\n]{0,12}(?==))?"
-    r"(?P<sign>[ \t]{0,4}\r?\n[ \t-]{1,12}value[ \t]?:|=>|->|:=|\?=|\+=|===?|=|：|:|＝|→|>|,[ \t]{0,4}(?:value[ \t]{0,3}=[ \t]{0,3})?(?=[\"'])|\|(?=[^|\n]{4,400}(?:\||$))|\t|"
+    r"(?:(?::[ \t]{0,4}(?:str|string|String|&str|Optional\[str\]|SecretStr|text|any)[ \t]{0,4})"
+    r"(?==)|(?:VARCHAR|TEXT)[^=\n]{0,12}(?==))?"
+    r"(?P<sign>[ \t]{0,4}\r?\n[ \t-]{1,12}value[ \t]?:|=>|->|:=|\?=|\+=|===?|=|：|:|＝|→|>|,[ "
+    r"\t]{0,4}(?:value[ \t]{0,3}=[ \t]{0,3})?(?=[\"'])|\|(?=[^|\n]{4,400}(?:\||$))|\t|"
     r"[ \t]value[ \t]{0,3}=|\x20?<)"
-    rf"[ \t]{{0,12}}(?P<line>\r?\n[ \t]{{0,12}})?(?:[|>][-+]?[ \t]{{0,4}}\r?\n[ \t]{{1,20}})?(?:!![a-z]{{3,6}} )?(?P<wrap>(?:[A-Za-z_.:]{{1,30}}\((?=[bru@]?\\?[{_QUOTE}]))?[bru@]?\\?[{_QUOTE}*]{{0,3}})"
+    rf"[ \t]{{0,12}}(?P<line>\r?\n[ \t]{{0,12}})?(?:[|>][-+]?[ \t]{{0,4}}\r?\n[ \t]{{1,"
+    rf"20}})?(?:!![a-z]{{3,6}} )?(?P<wrap>(?:[A-Za-z_.:]{{1,30}}\((?=[bru@]?\\?[{_QUOTE}])"
+    rf")?[bru@]?\\?[{_QUOTE}*]{{0,3}})"
 )
 _BARE_VALUE = re.compile(r"[^\s\"'`<>|，。、“”「」]{1,4096}")
 _LINE_VALUE = re.compile(r"[^\s\"'`]{1,4096}")
 _QUOTED_UNTIL = {q: re.compile(rf"(?:\\.|[^{q}\\\n]){{0,4096}}") for q in "\"'`"}
+_GRADED = 512
 _CLOSING = {"“": "”", "„": "”", "‘": "’", "«": "»", "「": "」", "『": "』", "”": "”", "’": "’"}
 
 
@@ -73,7 +79,7 @@ def keyed_values(text: str) -> Iterator[Hit]:
         if value is None:
             continue
         start, end, explicit = value
-        if is_secret_value(key, text[start:end], explicit=explicit):
+        if is_secret_value(key, text[start : min(end, start + _GRADED)], explicit=explicit):
             done = end
             yield Hit(
                 "keyed.password" if key.is_password else "keyed.token",
@@ -203,8 +209,7 @@ def _quoted_end(text: str, start: int, quote: str) -> int:
 def _bare_end(text: str, start: int, key: Key) -> int:
     end = _match_end(_BARE_VALUE, text, start)
     value = text[start:end]
-    line = text.rfind("\n", 0, key.start) + 1
-    before = text[line : key.start]
+    before = text[max(0, key.start - 200) : key.start].rpartition("\n")[2]
     semicolon = value.find(";")
     if semicolon > 0 and ("=" in value[semicolon:] or ";" in before or semicolon == len(value) - 1):
         value = value[:semicolon]
@@ -277,11 +282,11 @@ def _is_phrase(key: Key, value: str) -> bool:
 
 
 _VAGUE = words(
-    "key keys pin pat auth code salt seed pepper sas login cookie signature license community dsn token tokens pass jwt otp"
+    "key keys pin pat auth code salt seed pepper sas login cookie signature license community "
+    "dsn token tokens pass jwt otp"
 )
 _SENTENCE = words(
     """
-    the a is are must not be to of in for and or at least with from your our this that has have was
-    should can
+    the a is are must not be to of in for and or at least with from your our this that has have was should can
     """
 )

@@ -76,4 +76,5 @@ class PatternSet:
                 program.Add(source)
             program.Compile()
             self._program = program
-        return sorted(self._program.Match(text))
+        found = self._program.Match(text)
+        return list(range(len(self.sources))) if found is None else sorted(found)  # None: out of memory

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 
 from tikitaka.safety.allow import is_harmless
 from tikitaka.safety.findings import Hit
@@ -12,7 +14,7 @@ from tikitaka.safety.patterns import Pattern
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
 from tikitaka.safety.wordlists import words
 
-_TOKEN = re.compile(r"[^\s,;，。、；：\"“”„«»「」『』`<>|]{4,512}")
+_TOKEN = re.compile(r"[^\s,;，。、；：\"“”„«»「」『』`<>|\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4,512}")
 _EDGES = "\"'`“”„‘’«»「」『』()[]{}*"
 _SENTENCE_END = re.compile(r"[.!?。！？;；](?=\s)|[\n。！？]")
 _SCRIPT = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -20,11 +22,13 @@ _REACH = 72
 # What ties a value to the word before it: a sign, a verb, a particle.
 _LINKS = words(
     """
-    is was now are be been ist war lautet lautete wurde heißt es est era é è är er on to jest je brzmi van là adalah ialah este bylo
-    byl είναι это изменён изменен такой теперь является है हैं olarak idi became becomes remains stays equals set reset currently
-    still temporarily gesetzt auf sur as named called hieß blijft wordt werd sono fue sigue nyt nu ny nová nowe nové eski yeni új az
-    always just only simply reads like value = := => -> : - – — → : ： ＝ は が 是 为 為 は、 은 는 이 가 هو هي היא הוא คือ with mit con avec com med
-    using via user pass pw und and y et e и
+    is was now are be been ist war lautet lautete wurde heißt es est era é è är er on to jest je brzmi van là
+    adalah ialah este bylo byl είναι это изменён изменен такой теперь является है हैं olarak idi became becomes
+    remains stays equals set reset currently still temporarily gesetzt auf sur as named called hieß blijft wordt
+    werd sono fue sigue nyt nu ny nová nowe nové eski yeni új az always just only simply reads like value = :=
+    => -> : - – — → : ： ＝ は が 是 为 為 は、 은 는 이 가 هو هي היא הוא คือ
+    with mit con avec com med using via user pass
+    pw und and y et e и
     """
 )
 _SIGN_BEFORE = re.compile(
@@ -32,35 +36,49 @@ _SIGN_BEFORE = re.compile(
 )
 _LAST_WORD = re.compile(r"([^\s\"'`“„«(*]{1,24})[\s\"'`“„«「『(*]{1,6}$")
 _FIRST_LINK = re.compile(
-    r"(?i)[\"'`”»」)*]{0,3}[\s,]{0,3}(?:(?:is|was|as|ist|es|est|é|è|als|como|comme|come|som|jako|olarak|это|как|for|för|を|は|是|-|–|—|=|\()"
-    r"[\s(]{1,3}|を|は|是){1,2}(?:(?:still|now|the|our|my|your|a|an|das|die|der|la|le|el|los|mot|o|il|de|het|new|old|root|admin|current|shared|"
-    r"wifi|wi-fi|db|database|temporary|temp|staging|prod|production|test|hub|default|master|service|api|access|user|ssh|vpn|neue|alte|"
+    r"(?i)[\"'`”»」)*]{0,3}[\s,]{0,3}(?:(?:is|was|as|ist|es|est|é|è|als|como|comme|come|som|jako|"
+    r"olarak|это|как|for|för|を|は|是|-|–|—|=|\()"
+    r"[\s(]{1,3}|を|は|是){1,2}(?:(?:still|now|the|our|my|your|a|an|das|die|der|la|le|el|los|mot|o|"
+    r"il|de|het|new|old|root|admin|current|shared|"
+    r"wifi|wi-fi|db|database|temporary|temp|staging|prod|production|test|hub|default|master|"
+    r"service|api|access|user|ssh|vpn|neue|alte|"
     r"nueva|nouveau|actual|initial|common|team|backup)\s){0,5}"
 )
 _ACCOUNT = Pattern(
-    r"(?i)\b(?:(?:creds?|credentials?|log ?in|log(?:ged)? (?:in|on)|sign ?in|account|accès|acceso|zugang|zugangsdaten|anmeldung|acesso|accesso|"
-    r"auth|user(?:name)?|ssh|connexion|inloggning|giriş|dostęp|logowanie|credenciales|credenciais|credenziali|identifiants|inloggegevens)[\s:：=]{1,3}|"
+    r"(?i)\b(?:(?:creds?|credentials?|log ?in|log(?:ged)? (?:in|on)|sign ?in|account|accès|"
+    r"acceso|zugang|zugangsdaten|anmeldung|acesso|accesso|"
+    r"auth|user(?:name)?|ssh|connexion|inloggning|giriş|dostęp|logowanie|credenciales|"
+    r"credenciais|credenziali|identifiants|inloggegevens)[\s:：=]{1,3}|"
     r"(?:login|pass|pw|pwd|user)/(?:pass|pw|password|pwd):? )"
-    r"(?:(?:is|are|as|with|mit|con|avec|com|using|via|for|to|data|use|the|user|ist|sind|por|für|in)[\s:：]{1,3}){0,5}"
-    r"[\"'`(]{0,2}([\w.@+-]{1,64}) ?(?:/|:|\||,| and | with | und | mit | y | con | et | avec | e | и ) ?[\"'`]?([^\s\"'`,;，。<>]{4,})"
-    r"|(?:вход|доступ|логин|учетка|учётка|přihlášení|登录|账号|帳號|账户|ログイン|계정|로그인)[\s:：=]{0,3}[\"'`(]{0,2}([\w.@+-]{1,64}) ?(?:/|:|\||,|，) ?"
+    r"(?:(?:is|are|as|with|mit|con|avec|com|using|via|for|to|data|use|the|user|ist|sind|por|für|"
+    r"in)[\s:：]{1,3}){0,5}"
+    r"[\"'`(]{0,2}([\w.@+-]{1,64}) ?(?:/|:|\||,| and | with | und | mit | y | con | et | avec | "
+    r"e | и ) ?[\"'`]?([^\s\"'`,;，。<>]{4,})"
+    r"|(?:вход|доступ|логин|учетка|учётка|přihlášení|登录|账号|帳號|账户|ログイン|계정|로그인)[\s:：=]{0,"
+    r"3}[\"'`(]{0,2}([\w.@+-]{1,64}) ?(?:/|:|\||,|，) ?"
     r"[\"'`]?([^\s\"'`,;，。<>]{4,})"
-    r"|(?:^|[\s\"'`(])(admin|root|administrator|guest|deploy|postgres|test|operator|sa|svc|ubuntu|pi|bob|alice)(?: ?[:/] ?| with )([^\s\"'`,;，。<>/]{6,})"
+    r"|(?:^|[\s\"'`(])(admin|root|administrator|guest|deploy|postgres|test|operator|sa|svc|"
+    r"ubuntu|pi|bob|alice)(?: ?[:/] ?| with )([^\s\"'`,;，。<>/]{6,})"
 )
 _USED_FOR = Pattern(
-    r"(?i)\b(?:us(?:ed?|ing)|with|put|set|try|tried|pasted?|enter(?:ed)?|typed?|add(?:ed)?|pass(?:ed)?|benutz[a-z]{1,4}|nutz[a-z]{1,4}|usé|usa|mit|"
-    r"utilis[a-zé]{1,4}|got|took|sent|send|export(?:ed)?)\s(?:the\s|key\s|value\s|token\s){0,2}[\"'`]?([^\s\"'`]{8,})[\"'`]?\s"
+    r"(?i)\b(?:us(?:ed?|ing)|with|put|set|try|tried|pasted?|enter(?:ed)?|typed?|add(?:ed)?|"
+    r"pass(?:ed)?|benutz[a-z]{1,4}|nutz[a-z]{1,4}|usé|usa|mit|"
+    r"utilis[a-zé]{1,4}|got|took|sent|send|export(?:ed)?)\s(?:the\s|key\s|value\s|token\s){0,"
+    r"2}[\"'`]?([^\s\"'`]{8,})[\"'`]?\s"
     r"(?:for|as|in|to|into|für|als|para|como|pour|comme)\s[\"'`]?([\w.-]{3,60})"
 )
 
 
 def prose(text: str) -> Iterator[Hit]:
     """Every password-like word that a sentence ties to a word for a secret."""
+    values = _values(text)
+    if not values:
+        return
     for match in WORDS.finditer(text):
-        key = read_key(text, *match.span())
+        close = _close_by(values, *match.span())
+        key = read_key(text, *match.span()) if close else None
         if key is not None:
-            yield from _after(text, key)
-            yield from _before(text, key)
+            yield from _around(text, key, close)
     yield from _accounts(text)
     for match in _USED_FOR.finditer(text):
         value, start = _bare(text, *match.span(1))
@@ -70,28 +88,49 @@ def prose(text: str) -> Iterator[Hit]:
             yield Hit("prose.used_for", start, start + len(value), detail)
 
 
-def _after(text: str, key: Key) -> Iterator[Hit]:
-    """Values behind the key: the very next word, words after a link, and words that can only be passwords."""
-    limit = min(len(text), key.end + _REACH)
-    stop = _SENTENCE_END.search(text, key.end, limit)
-    adjacent = True
-    for token in _TOKEN.finditer(text, key.end, stop.start() if stop else limit):
-        end = token.end()
-        if end == limit and limit < len(text):
-            whole = _TOKEN.match(text, token.start())
-            end = whole.end() if whole else end
-        value, start = _bare(text, token.start(), end)
-        between = text[key.end : start]
-        near = adjacent and len(between) <= 12
-        linked = near if len(between) <= 3 else _is_linked(between)
-        if _fits(
-            key,
-            value,
-            linked=linked,
-            tight=len(between) > 1 or key.name.startswith("-") or key.name.isupper(),
-        ):
-            yield Hit("prose.password", start, start + len(value), "A password after the word for one.")
-        adjacent = False
+def _values(text: str) -> list[tuple[int, str]]:
+    """The words of the text that may be a password at all, with their places."""
+    found = []
+    for token in _TOKEN.finditer(text):
+        value, start = _bare(text, *token.span())
+        if _is_odd(value, 6):
+            found.append((start, value))
+    return found
+
+
+def _close_by(values: list[tuple[int, str]], start: int, end: int) -> list[tuple[int, str]]:
+    first = bisect_left(values, start - 5 * _REACH, key=itemgetter(0))
+    last = bisect_right(values, end + _REACH, key=itemgetter(0))
+    return [value for value in values[first:last] if start - value[0] - len(value[1]) <= _REACH]
+
+
+def _around(text: str, key: Key, values: list[tuple[int, str]]) -> Iterator[Hit]:
+    for start, value in values:
+        end = start + len(value)
+        if start >= key.end:
+            if _follows(text, key, start, value):
+                yield Hit("prose.password", start, end, "A password after the word for one.")
+        elif end <= key.start and _precedes(text, key, end, value):
+            yield Hit("prose.password_first", start, end, "A password before the word for one.")
+
+
+def _follows(text: str, key: Key, start: int, value: str) -> bool:
+    """The very next word, a word after a link, or one that can only be a password."""
+    if _SENTENCE_END.search(text, key.end, start):
+        return False
+    between = text[key.end : start]
+    linked = len(between) <= 3 or _is_linked(between)
+    tight = len(between) > 1 or key.name.startswith("-") or key.name.isupper()
+    return _fits(key, value, linked=linked, tight=tight)
+
+
+def _precedes(text: str, key: Key, end: int, value: str) -> bool:
+    """`X is the password`: a link that ends at the key follows, or the value can only be a password."""
+    link = _FIRST_LINK.match(text, end, key.start)
+    if link is not None and link.end() == key.start and link.end() > end and _fits(key, value, linked=True, tight=True):
+        return True
+    alone = _is_unmistakable(value) if key.is_password else (_is_constant(key) and _is_generated(value))
+    return alone and not _SENTENCE_END.search(text, end, key.start)
 
 
 def _is_linked(between: str) -> bool:
@@ -99,23 +138,6 @@ def _is_linked(between: str) -> bool:
         return True
     word = _LAST_WORD.search(between)
     return word is not None and word.group(1).lower() in _LINKS
-
-
-def _before(text: str, key: Key) -> Iterator[Hit]:
-    """`X is the password`: the value stands before a link that ends at the key, or can only be a password."""
-    begin = max(0, key.start - 4 * _REACH)
-    for token in _TOKEN.finditer(text, begin, key.start):
-        if key.start - token.end() > _REACH or (token.start() == begin > 0 and not text[begin - 1].isspace()):
-            continue
-        value, start = _bare(text, *token.span())
-        link = _FIRST_LINK.match(text, token.end(), key.start)
-        linked = link is not None and link.end() == key.start and link.end() > token.end()
-        if linked and _fits(key, value, linked=True, tight=True) and grade(value) >= Grade.PASSWORD:
-            yield Hit("prose.password_first", start, start + len(value), "A password before the word for one.")
-        elif (
-            key.is_password and _is_unmistakable(value) or _is_constant(key) and _is_generated(value)
-        ) and not _SENTENCE_END.search(text, token.end(), key.start):
-            yield Hit("prose.password_first", start, start + len(value), "A password near the word for one.")
 
 
 def _accounts(text: str) -> Iterator[Hit]:
@@ -172,12 +194,10 @@ def _is_unmistakable(value: str) -> bool:
 
 def _bare(text: str, start: int, end: int) -> tuple[str, int]:
     """The word without quotes, brackets and sentence marks around it."""
-    while start < end and (text[start] in _EDGES or _SCRIPT.match(text[start])):
+    while start < end and text[start] in _EDGES:
         start += 1
     while end > start and (
-        _SCRIPT.match(text[end - 1])
-        or text[end - 1] in "\"'`“”„‘’«»「」『』:.?"
-        or (text[end - 1] in ")]}" and _is_unopened(text[start:end]))
+        text[end - 1] in "\"'`“”„‘’«»「」『』:.?" or (text[end - 1] in ")]}" and _is_unopened(text[start:end]))
     ):
         end -= 1
     if text[start:end].endswith("**"):

@@ -28,14 +28,20 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("azure_ad", r"[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{28,40}"),
     (
         "azure_signature",
-        rf"{_B}{{40,80}}(?:AzCa|ACDb|AzFu|AzSe|APIM|AIoT|ASEH|\+ARm|\+AMC|\+ASt|AStT|JQQJ99|JQQJ9{_W}{{1,2}}){_B}{{0,60}}",
+        (
+            rf"{_B}{{40,80}}(?:AzCa|ACDb|AzFu|AzSe|APIM|AIoT|ASEH|\+ARm|\+AMC|\+ASt|AStT|JQQJ99|"
+            rf"JQQJ9{_W}{{1,2}}){_B}{{0,60}}"
+        ),
     ),
     ("azure_devops", rf"{_W}{{76}}AZDO{_W}{{4}}"),
     ("azure_functions", rf"{_D}{{44}}AzFu{_B}{{6,}}"),
     ("github", rf"(?:gh[pousr]_{_W}{{30,}}|github_pat_[A-Za-z0-9_]{{30,}}|v1\.[0-9a-f]{{40}})"),
     (
         "gitlab",
-        r"(?:gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct|wt)|GR1348941|_gitlab_session)[-=]?(?:t[123]_)?[A-Za-z0-9_.=-]{18,}",
+        (
+            r"(?:gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct|wt)|GR1348941|_gitlab_session)"
+            r"[-=]?(?:t[123]_)?[A-Za-z0-9_.=-]{18,}"
+        ),
     ),
     (
         "bitbucket",
@@ -57,7 +63,10 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("doppler", rf"dp\.(?:pt|st|ct|sa|scim|audit|said)\.(?:[a-z0-9_-]{{2,35}}\.)?{_W}{{30,}}"),
     (
         "onepassword",
-        rf"(?:ops_eyJ{_B}{{60,}}|A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})(?:-[A-Z0-9]{{5}}){{3}})",
+        (
+            rf"(?:ops_eyJ{_B}{{60,}}|A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})"
+            rf"(?:-[A-Z0-9]{{5}}){{3}})"
+        ),
     ),
     ("pulumi", r"pul-[0-9a-f]{40}"),
     ("spacelift", rf"spl_{_D}{{20,}}"),
@@ -91,7 +100,11 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("e2b", r"e2b_[0-9a-f]{30,}"),
     (
         "slack",
-        r"(?:xox[abeoprs]-(?:[0-9]-)?[A-Za-z0-9-]{10,}|xoxe\.xox[bp]-[0-9]-[A-Za-z0-9-]{20,}|xapp-[0-9]-[A-Z0-9]{8,}-[0-9]{8,}-[a-f0-9]{30,}|xox[cd]-[A-Za-z0-9%-]{20,}|xwfp-[A-Za-z0-9-]{20,})",
+        (
+            r"(?:xox[abeoprs]-(?:[0-9]-)?[A-Za-z0-9-]{10,}|xoxe\.xox[bp]-[0-9]-[A-Za-z0-9-]{20,}|"
+            r"xapp-[0-9]-[A-Z0-9]{8,}-[0-9]{8,}-[a-f0-9]{30,}|xox[cd]-[A-Za-z0-9%-]{20,}|"
+            r"xwfp-[A-Za-z0-9-]{20,})"
+        ),
     ),
     ("discord", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
     ("telegram", r"(?:bot)?[0-9]{8,10}:[A-Za-z0-9_-]{33,36}"),
@@ -105,7 +118,10 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("courier", r"pk_(?:prod|test)_[A-Z0-9]{28}"),
     (
         "stripe",
-        rf"(?:(?:sk|rk)_(?:live|test|prod)_{_W}{{10,}}|whsec_{_B}{{20,}}|sk_org_{_W}{{20,}}|ek_(?:live|test)_{_D}{{20,}})",
+        (
+            rf"(?:(?:sk|rk)_(?:live|test|prod)_{_W}{{10,}}|whsec_{_B}{{20,}}|sk_org_{_W}{{20,}}|"
+            rf"ek_(?:live|test)_{_D}{{20,}})"
+        ),
     ),
     (
         "square",
@@ -113,7 +129,10 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ),
     (
         "facebook",
-        rf"(?:EAA[A-Z]{_W}{{50,}}|EAACEdEose0cBA{_W}{{20,}}|IGQ[A-Za-z0-9_-]{{60,}}|IGAA[A-Za-z0-9]{{60,}}|THAA[A-Za-z0-9]{{60,}})",
+        (
+            rf"(?:EAA[A-Z]{_W}{{50,}}|EAACEdEose0cBA{_W}{{20,}}|IGQ[A-Za-z0-9_-]{{60,}}|"
+            rf"IGAA[A-Za-z0-9]{{60,}}|THAA[A-Za-z0-9]{{60,}})"
+        ),
     ),
     ("facebook_app", r"[0-9]{13,17}\|[A-Za-z0-9_-]{27}"),
     ("paypal", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
@@ -192,7 +211,10 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("dropbox", rf"sl\.(?:u\.)?{_D}{{60,}}"),
     (
         "hubspot",
-        r"pat-(?:na|eu|ap)[0-9]-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:na|eu)[0-9]-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+        (
+            r"pat-(?:na|eu|ap)[0-9]-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:na|eu)[0-9]"
+            r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+        ),
     ),
     ("zapier", rf"(?:NLA-|sk-ak-){_D}{{20,}}"),
     ("typeform", r"tfp_[A-Za-z0-9_.=-]{30,}"),
@@ -205,11 +227,18 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("okta", r"00[A-Za-z0-9_-]{40}"),
     (
         "login_service",
-        rf"(?:workos_{_W}{{20,}}|sk_(?:prod|staging|sandbox)_{_D}{{20,}}|stytch-[a-z]+-[0-9a-f-]{{36}}|secret-(?:test|live)-{_B}{{30,}}|project-(?:test|live)-{_B}{{200,}})",
+        (
+            rf"(?:workos_{_W}{{20,}}|sk_(?:prod|staging|sandbox)_{_D}{{20,}}|"
+            rf"stytch-[a-z]+-[0-9a-f-]{{36}}|secret-(?:test|live)-{_B}{{30,}}|project-(?:test|live)"
+            rf"-{_B}{{200,}})"
+        ),
     ),
     (
         "tailscale",
-        r"tskey-(?:auth|api|client|scim|webhook|oauth)-[A-Za-z0-9]{8,}(?:CNTRL)?-[A-Za-z0-9]{20,}|tskey-[A-Za-z0-9-]{20,}",
+        (
+            r"tskey-(?:auth|api|client|scim|webhook|oauth)-[A-Za-z0-9]{8,}(?:CNTRL)?-[A-Za-z0-9]{20,"
+            r"}|tskey-[A-Za-z0-9-]{20,}"
+        ),
     ),
     ("ngrok", rf"[12]{_W}{{26,30}}_{_W}{{20,22}}|ak_2{_W}{{26}}"),
     ("teleport", r"(?:tctl|tbot)-[0-9a-f]{30,}"),
@@ -217,14 +246,20 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("tencent", rf"AKID{_W}{{32}}"),
     (
         "yandex",
-        rf"(?:t1\.[A-Z0-9a-z_-]{{5,}}={{0,2}}\.{_D}{{60,}}={{0,2}}|y[03]_{_D}{{40,}}|YC[A-Za-z0-9_-]{{38}}|AQVN{_D}{{30,}})",
+        (
+            rf"(?:t1\.[A-Z0-9a-z_-]{{5,}}={{0,2}}\.{_D}{{60,}}={{0,2}}|y[03]_{_D}{{40,}}|"
+            rf"YC[A-Za-z0-9_-]{{38}}|AQVN{_D}{{30,}})"
+        ),
     ),
     ("scaleway", r"SCW[A-Z0-9]{17}"),
     ("ibm", r"ApiKey-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     ("openshift", rf"sha256~{_D}{{40,}}"),
     (
         "bitwarden",
-        rf"(?:unkey_{_W}{{20,}}|0\.[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}\.{_W}{{30}}:{_B}{{20,}})",
+        (
+            rf"(?:unkey_{_W}{{20,}}|"
+            rf"0\.[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}\.{_W}{{30}}:{_B}{{20,}})"
+        ),
     ),
     ("clickhouse", rf"(?:4b1d{_W}{{38}}|tsdb_{_W}{{30,}})"),
     ("secret_key", rf"(?:ak_{_W}{{30,}}|sk_{_W}{{30,}}|pk_secret_{_W}{{20,}})"),
@@ -249,7 +284,10 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("zuplo", r"zp(?:ka|ct)_[0-9a-f_]{30,}"),
     (
         "jwt",
-        r"ey[IJ][A-Za-z0-9_=-]{8,}\.ey[A-Za-z0-9_=-]{8,}(?:\.[A-Za-z0-9_.+/=-]{0,})?|eyJ[A-Za-z0-9_=-]{20,}(?:\.[A-Za-z0-9_-]*){4}",
+        (
+            r"ey[IJ][A-Za-z0-9_=-]{8,}\.ey[A-Za-z0-9_=-]{8,}(?:\.[A-Za-z0-9_.+/=-]{0,})?|"
+            r"eyJ[A-Za-z0-9_=-]{20,}(?:\.[A-Za-z0-9_-]*){4}"
+        ),
     ),
     ("github_canary", r"secret_scanning_ab85fc6f8d7638cf1c11da812da308d43_[0-9A-Za-z]{5}"),
     ("extended_private_key", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,}"),

@@ -36,13 +36,9 @@ _WIDE_SPACED = Pattern(r"(?:[^\s](?: {1,8}|\t)){6,}[^\s]")
 
 
 def shadows(view: View) -> list[View]:
-    """The distinct rewritings of a text, from the text itself to the one with every disguise undone."""
-    found = [view]
-    for step in (cleaned, unescaped, joined):
-        further = step(found[-1])
-        if further is not found[-1]:
-            found.append(further)
-    return found
+    """The text itself and, where it differs, the text with every disguise undone."""
+    shadow = joined(unescaped(cleaned(view)))
+    return [view] if shadow is view or shadow.text == view.text else [view, shadow]
 
 
 def cleaned(view: View) -> View:
@@ -137,7 +133,7 @@ def unspaced(view: View) -> View:
 
 
 def _close(letters: str, gap: int) -> str:
-    words = re.split(" {%d,}" % (gap + 1), letters)
+    words = re.split(f" {{{gap + 1},}}", letters)
     return " ".join(word.replace(" ", "") for word in words)
 
 

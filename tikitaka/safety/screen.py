@@ -1,4 +1,4 @@
-"""The injection screen: does a note order its reader about, imitate its frame, hide a message or carry a bad command?"""
+"""The injection screen: does a note order its reader about, imitate its frame, hide a message or carry a command?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tikitaka.safety.attacks import attacks_in
 from tikitaka.safety.findings import Finding, Hit
 from tikitaka.safety.frames import frames
 from tikitaka.safety.hidden import payloads
-from tikitaka.safety.intent import clauses
+from tikitaka.safety.intent import sentences
 from tikitaka.safety.reveal import encoded, shadows, unspaced
 from tikitaka.safety.segmentation import segmented
 from tikitaka.safety.shell import shell_shapes
@@ -22,14 +22,16 @@ Rule = Callable[[str], Iterator[Hit]]
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _COMMON = words(
     """
-    the and you your all ignore instructions this that with system prompt password send rules not for
-    from show print previous reveal
+    the and you your all ignore instructions this that with system prompt password send rules not for from show
+    print previous reveal
     """
 )
 _ROTATED = frozenset(codecs.encode(word, "rot13") for word in _COMMON)
 _REVERSED = frozenset(word[::-1] for word in _COMMON if len(word) > 2)
 _LEET = str.maketrans("013457@$!|", "oieastasil")
-_LEET_WORD = re.compile(r"[A-Za-z]+[0134578@$!|]+[A-Za-z0134578@$!|]*|[0134578@$]+[A-Za-z]+[A-Za-z0134578@$!|]*")
+_LEET_WORD = re.compile(
+    r"(?<![A-Za-z0-9@$!|])(?:[A-Za-z]{1,40}[0134578@$!|]{1,40}|[0134578@$]{1,40}[A-Za-z]{1,40})[A-Za-z0134578@$!|]{0,80}"
+)
 _DIGIT_WORD = re.compile(r"[A-Za-z0134578@$!|]+")
 _LINE_END = re.compile(r"\r?\n")
 _CHAINED = re.compile(r"(?<![\w-])[A-Za-z']{1,24}(?:[_-][A-Za-z']{1,24}){3,60}")
@@ -42,9 +44,9 @@ _HIDDEN_DETAIL = {
 
 def intents(text: str) -> Iterator[Hit]:
     """Every clause that attacks its reader."""
-    for clause in clauses(text):
-        for attack in attacks_in(clause):
-            yield Hit(attack.rule, clause.start, clause.end, attack.detail)
+    for start, end in sentences(text):
+        for attack in attacks_in(text[start:end]):
+            yield Hit(attack.rule, start, end, attack.detail)
 
 
 RULES: tuple[Rule, ...] = (intents, frames, shell_shapes)

@@ -12,11 +12,11 @@ from tikitaka.safety.wordlists import words
 _RUN = re.compile(r"[A-Za-z]{12,400}")
 _SMALL = words(
     """
-    a i an the this that these those and or of to in on at for from with by as is are was were be been
-    you your my me it its do not no all any every each now then so next please must should will what
-    when where who how which if before after say said was done step tool note team task test tests
-    file run use one two new code give given get make answer reply here there them they we us our
-    admin user value hand text into out up down off about above
+    a i an the this that these those and or of to in on at for from with by as is are was were be been you your
+    my me it its do not no all any every each now then so next please must should will what when where who how
+    which if before after say said was done step tool note team task test tests file run use one two new code
+    give given get make answer reply here there them they we us our admin user value hand text into out up down
+    off about above
     """
 )
 

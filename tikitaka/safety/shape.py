@@ -20,13 +20,19 @@ class Grade(IntEnum):
 _SPLIT = re.compile(r"[-_. /]")
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _TECHNICAL = re.compile(
-    r"(?i)(?:sha-?[0-9]{1,3}|md[45]|hs256|rs256|es256|ed25519|x25519|secp256[kr]1|p256|argon2(?:id?)?|pbkdf2|bcrypt|"
-    r"base(?:16|32|58|64)(?:url)?|utf-?(?:8|16|32)|oauth2?|oauth1|http[s23]?|ipv[46]|h2|s3|ec2|k8s|k3s|i18n|l10n|a11y|"
+    r"(?i)(?:sha-?[0-9]{1,3}|md[45]|hs256|rs256|es256|ed25519|x25519|secp256[kr]1|p256|"
+    r"argon2(?:id?)?|pbkdf2|bcrypt|"
+    r"base(?:16|32|58|64)(?:url)?|utf-?(?:8|16|32)|oauth2?|oauth1|http[s23]?|ipv[46]|h2|s3|ec2|"
+    r"k8s|k3s|i18n|l10n|a11y|"
     r"aes-?(?:128|192|256)(?:-?(?:gcm|cbc|ctr))?|rsa-?[0-9]{3,4}|tls-?1(?:\.[0-9])?|x509|x86_64|amd64|arm64|"
-    r"python-?[23](?:\.[0-9]{1,2}){0,2}|py3[0-9]{0,2}|node-?[0-9]{2}|java-?[0-9]{1,2}|es[0-9]{1,4}|php[5-8]|log4j2?|"
-    r"v?[0-9]{1,6}(?:\.[0-9]{1,6}){1,3}(?:[-.+]?[a-z]{1,6}[.-]?[0-9.]{0,6})?|v[0-9]{1,3}|[a-z]{2,8}-[0-9]{1,10}(?:-[0-9]{1,6})?|rfc-?[0-9]{3,5}|iso-?[0-9]{3,5}|"
-    r"(?:us|eu|ap|sa|ca|me|af|il)-[a-z]{4,9}-[0-9][a-z]?|[a-z]{2,9}-(?:east|west|north|south|central)[a-z]*-?[0-9][a-z]?|"
-    r"[0-9]+(?:ms|s|m|h|d|w|y|kb|mb|gb|k|px|rem|em|x|bit|bits|chars?|days?|hours?|min|minutes?|seconds?|th|st|nd|rd)?)"
+    r"python-?[23](?:\.[0-9]{1,2}){0,2}|py3[0-9]{0,2}|node-?[0-9]{2}|java-?[0-9]{1,2}|es[0-9]{1,"
+    r"4}|php[5-8]|log4j2?|"
+    r"v?[0-9]{1,6}(?:\.[0-9]{1,6}){1,3}(?:[-.+]?[a-z]{1,6}[.-]?[0-9.]{0,6})?|v[0-9]{1,3}|[a-z]{2,"
+    r"8}-[0-9]{1,10}(?:-[0-9]{1,6})?|rfc-?[0-9]{3,5}|iso-?[0-9]{3,5}|"
+    r"(?:us|eu|ap|sa|ca|me|af|il)-[a-z]{4,9}-[0-9][a-z]?|[a-z]{2,9}-(?:east|west|north|south|"
+    r"central)[a-z]*-?[0-9][a-z]?|"
+    r"[0-9]+(?:ms|s|m|h|d|w|y|kb|mb|gb|k|px|rem|em|x|bit|bits|chars?|days?|hours?|min|minutes?|"
+    r"seconds?|th|st|nd|rd)?)"
 )
 _MARK = re.compile(r"[a-zA-Z]{2,10}[_-](?:[a-z0-9]{2,6}[_-])?")
 _CAPITALS = re.compile(r"[A-Z0-9]{16,256}=*")

@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from tikitaka.safety.findings import Hit
 from tikitaka.safety.hosts import contains_outside, contains_suspicious, hosts, is_own
 from tikitaka.safety.patterns import Pattern
+from tikitaka.safety.shell_shapes import SHAPES
 from tikitaka.safety.wordlists import words
 
 _SEGMENT = re.compile(r"\|\||&&|[|;\n`]|\$\(|<\(|\)")
 _PIPE = re.compile(r"\|(?!\|)|<\(|\$\(|`")
 _SHELLS = words(
     """
-    sh bash zsh dash ksh fish ash csh tcsh python python2 python3 perl ruby node php pwsh powershell
-    iex cmd lua deno bun osascript source . eval sudo xargs tclsh
+    sh bash zsh dash ksh fish ash csh tcsh python python2 python3 perl ruby node php pwsh powershell iex cmd lua
+    deno bun osascript source . eval sudo xargs tclsh
     """
 )
 _FETCHERS = words(
     """
-    curl wget fetch http https aria2c lwp-request lynx iwr irm invoke-webrequest invoke-restmethod
-    httpie xh certutil bitsadmin nc ncat netcat
+    curl wget fetch http https aria2c lwp-request lynx iwr irm invoke-webrequest invoke-restmethod httpie xh
+    certutil bitsadmin nc ncat netcat
     """
 )
 _DECODERS = words(
@@ -33,110 +34,42 @@ _DECODERS = words(
 )
 _READERS = words(
     """
-    cat tar env printenv history find grep zip gzip git ls dd set cp less head tail pg_dump mysqldump
-    sqlite3 getent strings export declare pass security
+    cat tar env printenv history find grep zip gzip git ls dd set cp less head tail pg_dump mysqldump sqlite3
+    getent strings export declare pass security
     """
 )
 _SENDERS = words(
     """
-    curl wget nc ncat netcat socat telnet mail sendmail mutt ssh scp rsync http https aws gsutil
-    rclone tftp ftp sftp nslookup dig ping s3cmd
+    curl wget nc ncat netcat socat telnet mail sendmail mutt ssh scp rsync http https aws gsutil rclone tftp ftp
+    sftp nslookup dig ping s3cmd
     """
 )
 _KNOWN_INSTALLERS = words(
     """
-    sh.rustup.rs static.rust-lang.org get.docker.com astral.sh deb.nodesource.com
-    install.python-poetry.org get.k3s.io raw.githubusercontent.com bun.sh get.pnpm.io starship.rs
-    get.helm.sh sdk.cloud.google.com deno.land fnm.vercel.app get.sdkman.io brew.sh pyenv.run mise.run
-    get.volta.sh just.systems
+    sh.rustup.rs static.rust-lang.org get.docker.com astral.sh deb.nodesource.com install.python-poetry.org
+    get.k3s.io raw.githubusercontent.com bun.sh get.pnpm.io starship.rs get.helm.sh sdk.cloud.google.com
+    deno.land fnm.vercel.app get.sdkman.io brew.sh pyenv.run mise.run get.volta.sh just.systems
     """
 )
 _ROOTS = re.compile(
-    r"(?:/|/\*|~|~/|~/\*|\$HOME|\$\{HOME\}|\"\$HOME\"|\$HOME/\*?|/(?:home|etc|usr|var|boot|root|bin|lib|opt|srv|mnt|sys|dev|data|System|Users|Windows)(?:/\*?)?|\*|\.\*|\.|\./|\./\*|\.\.|\.\./?\*?|[A-Za-z]:\\?\*?|"
-    r"~?/?\.ssh/?|\.git/?|/var/(?:lib|log|www|backups?)(?:/[a-z-]{0,20}/?\*?)?|--no-preserve-root|.{0,40}(?:backups?|workspaces?|/data)(?:/\*?)?)"
+    r"(?:/|/\*|~|~/|~/\*|\$HOME|\$\{HOME\}|\"\$HOME\"|\$HOME/\*?|/(?:home|etc|usr|var|boot|root|"
+    r"bin|lib|opt|srv|mnt|sys|dev|data|System|Users|Windows)(?:/\*?)?|\*|\.\*|\.|\./|\./\*|\.\.|"
+    r"\.\./?\*?|[A-Za-z]:\\?\*?|"
+    r"~?/?\.ssh/?|\.git/?|/var/(?:lib|log|www|backups?)(?:/[a-z-]{0,20}/?\*?)?|"
+    r"--no-preserve-root|.{0,40}(?:backups?|workspaces?|/data)(?:/\*?)?)"
 )
 _SENSITIVE = re.compile(
-    r"(?i)(?:\.env\b|id_rsa|id_ed25519|\.ssh\b|\.aws/|\.kube/|kubeconfig|\.netrc|\.npmrc|\.pypirc|\.git-credentials|/etc/shadow|/etc/passwd|\.pgpass|\.gnupg|\.docker/config|credentials|secrets?\b|"
-    r"authorized_keys|private[_-]?key|\.pem\b|keychain|wallet|printenv|\benv\b|history|\.bash_history|memory|notes|token|/proc/self/environ|AGENTS\.md|CLAUDE\.md|whoami|hostname|passwd)"
+    r"(?i)(?:\.env\b|id_rsa|id_ed25519|\.ssh\b|\.aws/|\.kube/|kubeconfig|\.netrc|\.npmrc|"
+    r"\.pypirc|\.git-credentials|/etc/shadow|/etc/passwd|\.pgpass|\.gnupg|\.docker/config|"
+    r"credentials|secrets?\b|"
+    r"authorized_keys|private[_-]?key|\.pem\b|keychain|wallet|printenv|\benv\b|history|"
+    r"\.bash_history|memory|notes|token|/proc/self/environ|AGENTS\.md|CLAUDE\.md|whoami|hostname|"
+    r"passwd)"
 )
-_SHAPES: tuple[tuple[str, str, Pattern], ...] = tuple(
-    (rule, detail, Pattern(source))
-    for rule, detail, source in (
-        (
-            "shell.reverse",
-            "Opens a shell to another machine.",
-            (
-                r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|netcat)\b[^\n|;]*\s-[a-z]*[ec]\b\s*\S|\b(?:nc|ncat|netcat)\b[^\n]*\|\s*(?:/bin/)?(?:ba|z|da)?sh\b|\bsocat\b[^\n]*\b(?:exec|system)\b|mkfifo[^\n]*\b(?:nc|ncat|telnet|openssl)\b|"
-                r"\bsocket\b[^\n]*\b(?:connect|dup2|subprocess|pty)\b|fsockopen|TCPSocket|Net\.Sockets\.TCPClient|IO::Socket::INET|/inet/tcp/|\btelnet\b[^\n]*\|\s*(?:/bin/)?(?:ba)?sh|pty\.spawn|"
-                r"\bssh\b[^\n]*\s-R\s|\bxterm\s+-display|\bbash\s+-i\b[^\n]*>&|0>&1|0<&1|child_process[^\n]*(?:exec|spawn)[^\n]*(?:/bin/sh|net\.)|msfvenom|meterpreter|chisel client|\bngrok tcp"
-            ),
-        ),
-        (
-            "shell.fork_bomb",
-            "Starts processes without end.",
-            r":\s*\(\s*\)\s*\{\s*:\s*\|\s*:|\bfork\s+while\s+(?:fork|1|true)|while\s+true\s*;?\s*do\s+[^\n]*&\s*done|%0\s*\|\s*%0|os\.fork\(\)[^\n]*while|yes\s*>\s*/dev/mem",
-        ),
-        (
-            "shell.disk",
-            "Overwrites a disk.",
-            (
-                r"\bdd\b[^\n]*\bof=/dev/(?:sd|nvme|hd|vd|disk|mmcblk|mem|xvd)|>\s*/dev/(?:sd|nvme|hd|vd|disk|xvd|mem)|\bmkfs(?:\.[a-z0-9]+)?\s+[^\n]*/dev/|\bmkswap\s+/dev|\bwipefs\b[^\n]*/dev|\bshred\b[^\n]*(?:/dev/|/|~)|"
-                r"\bformat\s+[cd]:|\bdiskpart\b|\bblkdiscard\b|\bhdparm\b[^\n]*--security-erase|\bcat\s+/dev/(?:zero|u?random)\s*>|\bcryptsetup\s+(?:luksFormat|erase)\b|\bsgdisk\b[^\n]*-Z"
-            ),
-        ),
-        (
-            "shell.persistence",
-            "Gives somebody a lasting way in.",
-            (
-                r">>?\s*[\"']?(?:~|\$HOME|/root|/home/[^/\s]+)?/?\.ssh/authorized_keys|\btee\b[^\n]*authorized_keys|>>?\s*/etc/(?:sudoers|passwd|shadow|cron|rc\.local|ld\.so\.preload|profile|hosts)|\btee\b[^\n]*/etc/(?:sudoers|passwd|shadow|cron|ld\.so)|NOPASSWD:\s*ALL|"
-                r"\|\s*crontab\s+-|\bcrontab\b[^\n]*(?:curl|wget|nc |bash|http)|\(\s*crontab\s+-l|>>?\s*[\"']?(?:~|\$HOME)/\.(?:bashrc|zshrc|profile|bash_profile|zshenv)\b|\buseradd\b[^\n]*(?:-o\s+-u\s*0|-u\s*0|-G\s*(?:sudo|wheel|root))|"
-                r"\busermod\b[^\n]*(?:sudo|wheel|root)|\bchmod\s+(?:[ugoa]*\+s|[2467][0-7]{3})\s+\S*(?:bash|sh|/bin/|python|find|vim)|\bsetcap\s+cap_setuid|LD_PRELOAD=|\bgit\s+config\b[^\n]*(?:core\.hooksPath|core\.sshCommand|core\.fsmonitor|alias\.[a-z]+\s+[\"']?!)|"
-                r"\bsystemctl\s+enable\b[^\n]*/tmp|\breg\s+add\b[^\n]*\\Run|\bschtasks\b[^\n]*/create|\bat\s+now\b[^\n]*(?:curl|bash|sh)|\bnet\s+localgroup\s+administrators\b|\.git/hooks/[a-z-]+[^\n]*(?:curl|wget|nc )|\becho\b[^\n]*:0:0:[^\n]*>>"
-            ),
-        ),
-        (
-            "shell.guards",
-            "Switches the machine's own guards or traces off.",
-            (
-                r"\bsetenforce\s+0|\biptables\s+(?:-t\s+\w+\s+)?-F|\bufw\s+(?:--force\s+)?(?:disable|reset)|\bnft\s+flush\s+ruleset|\bsystemctl\s+(?:stop|disable|mask)\b[^\n]*(?:auditd|apparmor|firewalld|ufw|rsyslog|fail2ban|falco|selinux|crowdstrike|osquery|iptables|clamav)|"
-                r"\bservice\s+(?:auditd|iptables|rsyslog|apparmor)\s+stop|\bhistory\s+-[cw]|unset\s+HISTFILE|HISTFILE=/dev/null|HISTSIZE=0|\bauditctl\s+-[eD]|>\s*/var/log/|\b(?:rm|shred|truncate)\b[^\n]*(?:/var/log|\.bash_history|auth\.log|wtmp)|Set-MpPreference|"
-                r"Set-ExecutionPolicy\s+(?:Bypass|Unrestricted)|-ExecutionPolicy\s+Bypass|\bbcdedit\b|vssadmin\s+delete|wevtutil\s+cl|\bNODE_TLS_REJECT_UNAUTHORIZED=0|\bchattr\s+-i\b[^\n]*/etc|\bpasswd\s+-d\b|\bkill\s+-9\s+-1\b|\bln\s+-sf?\s+/dev/null\b[^\n]*(?:history|log)"
-            ),
-        ),
-        (
-            "shell.open",
-            "Opens everything to everybody.",
-            (
-                r"\bchmod\s+(?:-[a-zA-Z]*R[a-zA-Z]*\s+|--recursive\s+)?(?:0?777|a\+rwx|ugo\+rwx|[ao]\+w)\s+(?:/(?:\s|$|etc|usr|var|root|home|bin)|~)|\bchown\s+-[a-zA-Z]*R[a-zA-Z]*\s+\S+\s+/(?:\s|$|etc|usr|var|bin)|\bdocker\s+run\b[^\n]*(?:--privileged[^\n]*-v\s*/:|-v\s*/:/|--pid=host|--mount[^\n]*source=/,)|"
-                r"docker\.sock[^\n]*\bchroot\b|\bnsenter\b[^\n]*-t\s*1\b|\bkubectl\s+create\s+clusterrolebinding\b[^\n]*cluster-admin|\baws\s+iam\s+(?:attach-user-policy|put-user-policy|create-access-key)\b[^\n]*|\baws\s+s3api\s+put-bucket-acl\b[^\n]*public|\bgcloud\b[^\n]*add-iam-policy-binding\b[^\n]*(?:allUsers|roles/owner)"
-            ),
-        ),
-        (
-            "shell.encoded",
-            "Runs a command that it hides.",
-            (
-                r"(?i)\bpowershell(?:\.exe)?\b[^\n]*\s-(?:e|en|enc|enco|encodedcommand|ec)\s+[A-Za-z0-9+/=]{8,}|\beval\s+[\"']?\$\((?:[^\n)]*\b(?:curl|wget|base64|xxd|printf|echo)\b)|\bpython[23]?\s+-c\s+[^\n]*(?:exec|eval|__import__|b64decode|urlopen|requests\.get)|\bperl\s+-e\s+[^\n]*(?:exec|system|unpack|socket)|"
-                r"\bruby\s+-(?:e|rsocket)\s*[^\n]*(?:exec|system|socket|eval)|\bphp\s+-r\s+[^\n]*(?:exec|system|shell_exec|eval|passthru)|\bnode\s+-e\s+[^\n]*(?:child_process|eval|https?\.get)|\bawk\b[^\n]*BEGIN\s*\{[^\n]*(?:system|/inet)|\bfind\s+/\s[^\n]*-exec\s+(?:rm|sh|bash)|\b(?:mshta|regsvr32|rundll32|certutil|bitsadmin|msiexec)\b[^\n]*(?:https?:|javascript:)|"
-                r"\biex\b[^\n]*(?:downloadstring|iwr|irm|new-object|invoke-)|(?:downloadstring|iwr|irm|invoke-webrequest)\b[^\n]*\|\s*iex\b|\bxargs\b[^\n]*\brm\s+-rf\s+/"
-            ),
-        ),
-        (
-            "shell.delete",
-            "Deletes everything below a root.",
-            r"\bfind\s+(?:/|~|\$HOME)\s[^\n]*-delete\b|\bfind\s+\.\s+(?:-type\s+\w\s+)?-delete\b|\brsync\b[^\n]*--delete[^\n]*/dev/null|\bmv\s+(?:/|~|\$HOME|\*)\S*\s+/dev/null|\brd\s+/s\s+/q|\bdel\s+/[fsq]\s|Remove-Item\b[^\n]*-Recurse[^\n]*(?:C:\\|/|~|\$HOME|\$env)|shutil\.rmtree\(\s*[\"'](?:/|~)[\"']|\brimraf\s+/|\bgit\s+push\b[^\n]*(?:--mirror|--delete\s+(?:origin\s+)?(?:main|master)|\s:(?:main|master)\b)|\bgit\s+(?:filter-branch|update-ref\s+-d)\b[^\n]*(?:--all|HEAD)|\bdocker\s+system\s+prune\b[^\n]*--volumes[^\n]*-f|\bkubectl\s+delete\s+(?:ns|namespace|all|pv|pvc|nodes?)\b[^\n]*--all|\bterraform\s+destroy\b[^\n]*-auto-approve|\baws\s+s3\s+(?:rb|rm)\b[^\n]*(?:--force|--recursive)|\bDROP\s+DATABASE\s+(?:IF\s+EXISTS\s+)?(?:prod|production|main|postgres|mysql)|\bredis-cli\b[^\n]*flushall|\bcrontab\s+-r\b",
-        ),
-        (
-            "shell.foreign_package",
-            "Installs a package from an address outside.",
-            r"\b(?:pip3?|uv pip|npm|pnpm|yarn|gem|go|cargo|pipx)\s+(?:install|i|add|get)\b[^\n]*(?:--(?:extra-)?index-url[= ]|--registry[= ]|--source[= ]|-i\s+|git\+)?https?://\S*(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|bad|evil|attack|malic)",
-        ),
-    )
-)
-
-
 _PUSH = Pattern(r"\bgit\s+(?:push|remote\s+(?:add|set-url)|clone\s+--mirror)\b[^\n|;]*")
 _SUBSTITUTED = Pattern(
-    r"\b(?:curl|wget|nslookup|dig|ping|http)\b[^\n|;]*(?:\$\(|`)\s*(?:env|cat|printenv|whoami|id|history|ls|hostname|base64|tar|find|grep|git|aws|kubectl)\b[^\n]*"
+    r"\b(?:curl|wget|nslookup|dig|ping|http)\b[^\n|;]*(?:\$\(|`)\s*(?:env|cat|printenv|whoami|id|"
+    r"history|ls|hostname|base64|tar|find|grep|git|aws|kubectl)\b[^\n]*"
 )
 
 
@@ -151,7 +84,7 @@ class _Command:
 
 def shell_shapes(text: str) -> Iterator[Hit]:
     """Every dangerous command of the text."""
-    for rule, detail, pattern in _SHAPES:
+    for rule, detail, pattern in SHAPES:
         match = pattern.search(text)
         if match:
             yield Hit(rule, *match.span(), detail)
@@ -277,7 +210,7 @@ def _executes(command: _Command, name: str) -> bool:
     last = [word.rsplit("/", 1)[-1] for word in command.words]
     return name in last and (
         bool(set(last) & {"sh", "bash", "chmod", "python", "python3", "source"})
-        or any(w.startswith(("./", "/tmp/")) for w in command.words)
+        or any(word.startswith(("./", "/")) for word in command.words)
     )
 
 
@@ -288,7 +221,8 @@ def _uploads(text: str, commands: list[_Command]) -> Iterator[Hit]:
     for command in commands:
         line = " ".join(command.words)
         if command.name in {"curl", "wget", "http", "https", "xh"} and re.search(
-            r"(?:^|\s)(?:-d|--data(?:-binary|-raw|-urlencode)?|-F|--form|-T|--upload-file|--post-file(?:=\S+)?|--body-file)\b|@",
+            r"(?:^|\s)(?:-d|--data(?:-binary|-raw|-urlencode)?|-F|--form|-T|--upload-file|"
+            r"--post-file(?:=\S+)?|--body-file)\b|@",
             line,
         ):
             if contains_outside(line) and (_SENSITIVE.search(line) or "$(" in text):

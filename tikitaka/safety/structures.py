@@ -9,23 +9,30 @@ from tikitaka.safety.findings import Hit
 from tikitaka.safety.patterns import Pattern
 
 _HEADER = Pattern(
-    r"-{2,6} ?BEGIN (?:[A-Z0-9]+ ){0,4}(?:PRIVATE KEY|PRIVATE KEY BLOCK|SSH2 ENCRYPTED PRIVATE KEY|OPENVPN STATIC KEY V1|"
+    r"-{2,6} ?BEGIN (?:[A-Z0-9]+ ){0,4}(?:PRIVATE KEY|PRIVATE KEY BLOCK|SSH2 ENCRYPTED PRIVATE "
+    r"KEY|OPENVPN STATIC KEY V1|"
     r"OpenVPN Static key V1|PGP MESSAGE)(?: BLOCK)? ?-{2,6}|PuTTY-User-Key-File-[123]:[^\n]*"
 )
 _FOOTER = re.compile(r"-{2,6} ?END [A-Za-z0-9 ]{3,60}-{2,6}")
 # A line of a key, in any quoting: > quoted, indented, commented, ended by \n or string marks.
 _BODY_LINE = re.compile(
-    r"[ \t>|#*/\"'+,]{0,16}(?:[A-Za-z-]{4,24}: ?[^\n\\]{0,80}|[A-Za-z0-9+/=_ -]{1,4096})[\"'+,;\\. \t]{0,8}(?:\r?\n|$)"
+    r"[ \t>|#*/\"'+,]{0,16}(?:[A-Za-z-]{4,24}: ?[^\n\\]{0,80}|[A-Za-z0-9+/=_ -]{1,4096})[\"'+,"
+    r";\\. \t]{0,8}(?:\r?\n|$)"
 )
+_LONGEST_KEY = 16384
 _KEY_CHARACTERS = re.compile(r"[A-Za-z0-9+/=\s\\>|#\"'+,:_*-]{0,16384}")
 _LONE_BODY = Pattern(
-    r"(?:^|[^A-Za-z0-9+/])((?:MII[A-Za-z0-9]|MC4CAQ|MHcCAQ|MHQCAQ|b3BlbnNzaC1rZXkt|LS0tLS1CRUdJTi|lQ[A-Z][EFG][A-Za-z0-9])[A-Za-z0-9+/=]{40,})"
+    r"(?:^|[^A-Za-z0-9+/])((?:MII[A-Za-z0-9]|MC4CAQ|MHcCAQ|MHQCAQ|b3BlbnNzaC1rZXkt|"
+    r"LS0tLS1CRUdJTi|lQ[A-Z][EFG][A-Za-z0-9])[A-Za-z0-9+/=]{40,})"
 )
 
 _HASHES = Pattern(
-    r"\$(?:2[abxy]?\$[0-9]{2}\$[A-Za-z0-9./]{22,}|argon2(?:id|i|d)\$[A-Za-z0-9$=,+/.-]{20,}|[156]\$[^\s:\"']{8,}|y\$[^\s:\"']{20,}|"
-    r"7\$[^\s:\"']{20,}|apr1\$[^\s:\"']{8,}|[PHS]\$[A-Za-z0-9./]{30,}|scrypt\$[^\s\"']{20,}|sha1\$[^\s:\"']{20,}|8\$[^\s:\"']{20,}|9\$[^\s:\"']{10,})"
-    r"|(?:pbkdf2(?:_sha(?:1|256|512))?|bcrypt(?:_sha256)?|scrypt|sha1|md5|argon2)(?::sha[0-9]{1,3})?[:$][^\s\"']{0,24}\$[^\s\"']{16,}"
+    r"\$(?:2[abxy]?\$[0-9]{2}\$[A-Za-z0-9./]{22,}|argon2(?:id|i|d)\$[A-Za-z0-9$=,+/.-]{20,}|[156]"
+    r"\$[^\s:\"']{8,}|y\$[^\s:\"']{20,}|"
+    r"7\$[^\s:\"']{20,}|apr1\$[^\s:\"']{8,}|[PHS]\$[A-Za-z0-9./]{30,}|scrypt\$[^\s\"']{20,}|"
+    r"sha1\$[^\s:\"']{20,}|8\$[^\s:\"']{20,}|9\$[^\s:\"']{10,})"
+    r"|(?:pbkdf2(?:_sha(?:1|256|512))?|bcrypt(?:_sha256)?|scrypt|sha1|md5|argon2)(?::sha[0-9]{1,"
+    r"3})?[:$][^\s\"']{0,24}\$[^\s\"']{16,}"
     r"|\{(?:SSHA|SHA|SMD5|SSHA256|SSHA512|CRYPT|PBKDF2[A-Z0-9-]*)\}[A-Za-z0-9+/=$.]{16,}"
     r"|\*[0-9A-F]{40}\b|SCRAM-SHA-(?:1|256|512)\$[^\s\"']{20,}|\bmd5[0-9a-f]{32}\b"
     r"|\b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::|\baad3b435b51404eeaad3b435b51404ee:[0-9a-f]{32}"
@@ -33,15 +40,19 @@ _HASHES = Pattern(
 _JWK = Pattern(r"[\"']?\bkty[\"']?\s{0,4}:")
 _JWK_MEMBER = Pattern(r"[\"'](?:d|p|q|dp|dq|qi|k)[\"']\s{0,4}:\s{0,4}[\"']([A-Za-z0-9_-]{10,})[\"']")
 _SEED_WORDS = Pattern(
-    r"(?i)(?:seed|recovery|mnemonic|backup|wallet|secret)[ _-]?(?:phrase|words?|seed)?[^a-z\n]{0,3}(?:[a-z]{2,10} ){0,5}?(?:is|are|=|:|was|「|\")"
+    r"(?i)(?:seed|recovery|mnemonic|backup|wallet|secret)[ _-]?(?:phrase|words?|seed)?[^a-z\n]{0,"
+    r"3}(?:[a-z]{2,10} ){0,5}?(?:is|are|=|:|was|「|\")"
     r"[\s\"'`]{0,4}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
 )
 _CODES = Pattern(
-    r"(?i)(?:recovery|backup|scratch|rescue|emergency|2fa|one-time|wiederherstellungs|r[ée]cup[ée]ration|respaldo)[ -]?(?:codes?|keys?|tokens?)\b[^\n]{0,30}"
+    r"(?i)(?:recovery|backup|scratch|rescue|emergency|2fa|one-time|wiederherstellungs|r[ée]"
+    r"cup[ée]ration|respaldo)[ -]?(?:codes?|keys?|tokens?)\b[^\n]{0,30}"
 )
 _CODE = re.compile(
-    r"[ \t\r\n,;:|*•\"'`()\[\]=-]{0,12}(?:and |und |y |et |[0-9]{1,2}[.)] )?((?:[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){1,7})|[A-Za-z0-9]{6,16})(?![A-Za-z0-9])"
+    r"[ \t\r\n,;:|*•\"'`()\[\]=-]{0,12}(?:and |und |y |et |[0-9]{1,2}[.)] )?((?:[A-Za-z0-9]{4,"
+    r"10}(?:[- ][A-Za-z0-9]{4,10}){1,7})|[A-Za-z0-9]{6,16})(?![A-Za-z0-9])"
 )
+_INTRODUCTION = re.compile(r"(?:\w{1,40}[- ]\w{1,40}|\w{1,40}) ?(?:for [\w-]{1,20} |are |is |sind |son )?")
 _TOTP = Pattern(r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{1,}?(?:secret|data)=([A-Z2-7a-z0-9%=+/]{8,})")
 _XML = Pattern(r"(?i)<(?:[a-z]+:)?(?:P|Q|DP|DQ|InverseQ|D|privateKey)>\s{0,4}([A-Za-z0-9+/=]{20,})")
 
@@ -68,13 +79,13 @@ def structures(text: str) -> Iterator[Hit]:
 
 
 def _key_blocks(text: str) -> Iterator[Hit]:
+    done = 0
     for header in _HEADER.finditer(text):
-        footer = _FOOTER.search(text, header.end())
-        if footer and footer.start() - header.end() < 16384:
-            body_end = footer.start()
-        else:
-            body_end = _body_end(text, header.end())
-        start, end = _core(text, header.end(), body_end)
+        if header.start() < done:
+            continue
+        footer = _FOOTER.search(text, header.end(), header.end() + _LONGEST_KEY)
+        done = footer.start() if footer else _body_end(text, header.end())
+        start, end = _core(text, header.end(), done)
         if end > start:
             yield Hit("structure.private_key", start, end, "The body of a private key.")
     for match in _LONE_BODY.finditer(text):
@@ -118,16 +129,23 @@ def _core(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _recovery_codes(text: str) -> Iterator[Hit]:
+    done = 0
     for match in _CODES.finditer(text):
-        at = match.start()
-        while at < match.end() and text[at] not in ":=\n":
-            at += 1
-        if at == match.end():
-            words = re.match(r"(?:\w+[- ]\w+|\w+) ?(?:for [\w-]{1,20} |are |is |sind |son )?", match.group())
-            at = match.start() + (words.end() if words else 0)
+        if match.start() < done:
+            continue
+        at = _list_start(text, *match.span())
         while code := _CODE.match(text, at):
             value = code.group(1)
             if not any(c.isdigit() for c in value) or len(value) < 6:
                 break
             yield Hit("structure.recovery_code", *code.span(1), "A recovery code.")
-            at = code.end()
+            at = done = code.end()
+
+
+def _list_start(text: str, start: int, end: int) -> int:
+    """Where the codes begin: after the sign that introduces them, or after the words for them."""
+    for at in range(start, end):
+        if text[at] in ":=\n":
+            return at
+    introduced = _INTRODUCTION.match(text, start, end)
+    return introduced.end() if introduced else start
