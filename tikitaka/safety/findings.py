@@ -54,13 +54,13 @@ class Hit:
     detail: str
 
 
-def failure(text: str) -> Finding:
+def failure(text: object) -> Finding:
     """The finding that stands for a rule that broke: nobody looked at the text."""
     return Finding(
         rule="safety_error",
         family="failure",
         start=0,
-        end=len(text),
+        end=len(text) if isinstance(text, str) else 0,
         detail="The safety rules failed on this text, so it was not screened and is withheld.",
     )
 

@@ -15,7 +15,7 @@ from tikitaka.safety.wordlists import phrases
 
 _ADDRESS = re.compile(r"https?://[^\s\"'<>)\]]{1,2000}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _SENTENCE_END = re.compile(r"[.!?。！？](?=[\s\"'”)\]>]|$)|[\n\r]|<!--|-->|[。！？]|[<>{}\[\]|]{1,3}")
-_WORD = re.compile(r"\.env\b|[^\W_]+(?:['’_-][^\W_]+)*|[,:;]")
+_WORD = re.compile(r"\.env\b|[^\W_]{1,200}(?:['’_-][^\W_]{1,200}){0,60}|[,:;]")
 _UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 

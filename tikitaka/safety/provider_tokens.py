@@ -297,7 +297,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
 )
 
 _EDGE = r"(?:^|[^A-Za-z0-9_])"
-_COUNT = re.compile(r"\{([0-9]+)(?:,[0-9]*)?\}")
+_COUNT = re.compile(r"\{([0-9]{1,4})(?:,[0-9]{0,4})?\}")
 _LONGEST = 1000
 
 
