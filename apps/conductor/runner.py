@@ -9,6 +9,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -17,20 +18,17 @@ from django.conf import settings
 from apps.conductor.capture import SpanCollector
 from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
+from apps.conductor.preparation import Prepared, prepare
 from apps.conductor.wake import wake
-from apps.context.services.snapshot import Compiled, take_snapshot
 from apps.ledger.services import recording
-from apps.memory.selectors import segment_tasks
-from apps.memory.services.landing.reconcile import Drifted, available_notes
 from apps.providers.runtimes import runtime
-from apps.tasks.models import PlanNode, Task
+from apps.tasks.models import Task
 from apps.tasks.services.attempts import StaleHolder, move_cursor, renew
 from apps.tasks.services.claim import Claimed, claim_ready
 from apps.tasks.services.finish import Ended, Finished, finish_attempts
 from apps.teams.models import Team
-from apps.teams.selectors import home_folder, workspace_folder, workspace_of
 from tikitaka.policy import Policy
-from tikitaka.ports import AgentRuntime, Launch, RunEnd
+from tikitaka.ports import AgentRuntime, RunEnd
 from tikitaka.scheduling.locks import contains, lock_prefixes
 
 log = structlog.get_logger(__name__)
@@ -81,8 +79,7 @@ class Runner:
             claimed = claim_ready(team=team, policy=self._policy, limit=free) if free > 0 else []
         if free <= len(claimed):
             self._hungry.add(team)
-        for item in claimed:
-            self._launch(item)
+        self._launch(claimed)
         if finished is not None:
             self._go_on(finished, ends)
 
@@ -103,25 +100,40 @@ class Runner:
         for live in list(self._live.values()):
             live.cancelled.set()
 
-    def _launch(self, claimed: Claimed) -> None:
-        live = Live(claimed)
+    def _launch(self, claimed: Sequence[Claimed]) -> None:
+        """Leases are watched from the claim on; programs start once their snapshots are saved."""
         with self._lock:
-            self._live[claimed.attempt] = live
+            self._live |= {item.attempt: Live(item) for item in claimed}
             self.peak = max(self.peak, len(self._live))
-            if self._watcher is None:
+            if claimed and self._watcher is None:
                 self._watcher = threading.Thread(target=self._watch, name="leases", daemon=True)
                 self._watcher.start()
-        self._start(lambda: self._run(live))
-
-    def _run(self, live: Live) -> None:
-        claimed = live.claimed
         try:
-            end = run_attempt(claimed, live.cancelled, policy=self._policy, runtimes=self._runtimes)
+            prepared = prepare(claimed, policy=self._policy)
+        except Exception as error:
+            log.exception("attempts could not be prepared", attempts=[str(item.attempt) for item in claimed])
+            for item in claimed:
+                self._finish(item, _broken(error))
+            return
+        for ready in prepared:
+            self._start(partial(self._run, ready))
+        for item in claimed:
+            if item.attempt not in {ready.claimed.attempt for ready in prepared}:
+                self._finish(item, None)
+
+    def _run(self, prepared: Prepared) -> None:
+        live = self._live[prepared.claimed.attempt]
+        try:
+            end: RunEnd | None = run_attempt(prepared, live.cancelled, policy=self._policy, runtimes=self._runtimes)
         except StaleHolder:
             end = None
         except Exception as error:
-            log.exception("an attempt broke", attempt=str(claimed.attempt))
-            end = RunEnd(answer=None, error="interrupted", detail=f"internal error: {type(error).__name__}")
+            log.exception("an attempt broke", attempt=str(prepared.claimed.attempt))
+            end = _broken(error)
+        self._finish(prepared.claimed, end)
+
+    def _finish(self, claimed: Claimed, end: RunEnd | None) -> None:
+        """Hands an end to the next dispatch; None when the attempt is no longer ours to end."""
         with self._lock:
             self._live.pop(claimed.attempt, None)
             if end is not None and not self._stopping.is_set():
@@ -164,65 +176,40 @@ class Runner:
 
 
 def run_attempt(
-    claimed: Claimed, cancelled: threading.Event, *, policy: Policy, runtimes: Callable[[str], AgentRuntime] = runtime
+    prepared: Prepared, cancelled: threading.Event, *, policy: Policy, runtimes: Callable[[str], AgentRuntime] = runtime
 ) -> RunEnd:
-    """One attempt from frozen context to its end. The snapshot is saved before the agent starts."""
-    node = PlanNode.objects.select_related("agent", "task").get(pk=claimed.node)
-    available, drifted = available_notes(agent=claimed.agent)
-    report_drift(claimed.organization, claimed.team, drifted)
-    compiled = take_snapshot(
-        claimed=claimed, segment_tasks=segment_tasks(node.task.segment_id), available_notes=available
-    )
+    """Runs one prepared attempt to its end, storing its spans as they come."""
+    claimed, agent = prepared.claimed, prepared.node.agent
     collector = SpanCollector(attempt=claimed.attempt, fence=claimed.fence, policy=policy)
 
     def stopped() -> bool:
         collector.tick()
         return cancelled.is_set()
 
-    launch = _launch_of(claimed, node, compiled, policy)
-    end = runtimes(node.agent.runtime).run(launch, on_line=collector.feed, cancelled=stopped)
+    end = runtimes(agent.runtime).run(prepared.launch, on_line=collector.feed, cancelled=stopped)
     collector.store()
-    if end.thread_id and node.agent.remembers:
-        move_cursor(agent=claimed.agent, thread_id=end.thread_id, shown_to_seq=compiled.to_seq_inclusive)
-    _report_outside(claimed, node, collector.changed_files)
+    if end.thread_id and agent.remembers:
+        shown_to = prepared.compiled.to_seq_inclusive
+        move_cursor(agent=claimed.agent, thread_id=end.thread_id, shown_to_seq=shown_to)
+    _report_outside(prepared, collector.changed_files)
     return end
 
 
-def report_drift(organization: UUID, team: UUID, drifted: Sequence[Drifted]) -> None:
-    """Drift is an incident; the run goes on without what has drifted."""
-    for item in drifted:
-        open_incident(
-            organization=organization,
-            team=team,
-            kind=IncidentKind.DRIFT,
-            subject=f"agent {item.agent} {item.file}",
-            detail=item.fault,
-        )
+def _broken(error: Exception) -> RunEnd:
+    return RunEnd(answer=None, error="interrupted", detail=f"internal error: {type(error).__name__}")
 
 
-def _launch_of(claimed: Claimed, node: PlanNode, compiled: Compiled, policy: Policy) -> Launch:
-    workspace = workspace_of(claimed.agent)
-    return Launch(
-        attempt_id=claimed.attempt,
-        workspace=workspace_folder(workspace),
-        home=home_folder(workspace),
-        command=node.agent.command,
-        prompt=compiled.prompt,
-        thread_id=compiled.thread_id,
-        timeout_s=policy.turn_timeout_s,
-        output_bytes_max=policy.output_bytes_max,
-    )
-
-
-def _report_outside(claimed: Claimed, node: PlanNode, paths: Sequence[str]) -> None:
+def _report_outside(prepared: Prepared, paths: Sequence[str]) -> None:
     """Locks on the tree are cooperative: a change outside the node's area is reported, not prevented."""
-    prefixes = lock_prefixes(node.globs)
+    if not paths:
+        return
+    prefixes = lock_prefixes(prepared.node.globs)
     outside = [path for path in paths if path and not any(contains(prefix, path.strip("/")) for prefix in prefixes)]
     if outside:
         open_incident(
-            organization=claimed.organization,
-            team=claimed.team,
+            organization=prepared.claimed.organization,
+            team=prepared.claimed.team,
             kind=IncidentKind.OUTSIDE_AREA,
-            subject=f"attempt {claimed.attempt}",
+            subject=f"attempt {prepared.claimed.attempt}",
             detail=f"{len(outside)} changed files lie outside the node's work area",
         )

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from apps.conductor.incidents import close_cured, open_incident
 from apps.conductor.models import Incident, IncidentKind
-from apps.conductor.runner import report_drift
+from apps.conductor.preparation import report_drift
 from apps.conductor.story import wake_flushes
 from apps.conductor.wake import wake
 from apps.ledger import clock

@@ -53,7 +53,11 @@ def render(turn: Turn, *, injected: Sequence[LogLine], dependencies: Sequence[De
         parts += ["", "# Outputs of the steps before yours", _DATA_NOTICE]
         for output in dependencies:
             parts += [f"## {output.agent_name} as {output.role or 'agent'}", fence(output.text)]
-    parts += ["", "# Your part", f"You are {turn.agent_name}. In this turn your role is: {turn.role or turn.agent_name}."]
+    parts += [
+        "",
+        "# Your part",
+        f"You are {turn.agent_name}. In this turn your role is: {turn.role or turn.agent_name}.",
+    ]
     parts.append(_area_line(turn))
     parts += [turn.instruction]
     if turn.expected_output:

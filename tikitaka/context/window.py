@@ -13,7 +13,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """One message of the open segment. `agent` is None for what a person said."""
+    """One message of the open segment. `agent` is None for what a person said; `role` is that of the node."""
 
     id: UUID
     seq: int
@@ -21,6 +21,7 @@ class LogLine:
     agent: UUID | None
     node: UUID | None
     text: str
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ def window(
     shown_nodes: Collection[UUID] = (),
     shown_messages: Collection[UUID] = (),
 ) -> Window:
-    """Lines after the cursor and up to the frozen bound, without the agent's own and without what the prompt shows anyway.
+    """Lines after the cursor and up to the frozen bound, without the agent's own and what the prompt shows anyway.
 
     The bound is frozen before the attempt starts; the cursor later moves to the bound and no further, so that what
     others say meanwhile is new the next time.

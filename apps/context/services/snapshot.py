@@ -1,4 +1,7 @@
-"""Freeze the bound, compile, save. The agent starts only afterwards, so that a crash leaves the record."""
+"""Freeze the bound, compile, save. The agents start only afterwards, so that a crash leaves the record.
+
+Nodes that were claimed together are compiled together: the thread of work is read once, and one transaction saves all.
+"""
 
 from __future__ import annotations
 
@@ -10,46 +13,75 @@ from apps.context.models import ContextSnapshot
 from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
-from apps.tasks.models import Attempt, AttemptStatus, Message, PlanNode, Task
-from apps.tasks.selectors import live_cursor, log_lines, node_states
-from apps.tasks.services.attempts import StaleHolder
+from apps.tasks.graphs import node_states
+from apps.tasks.models import Attempt, AttemptStatus, PlanNode
+from apps.tasks.selectors import live_cursor, log_lines
 from apps.tasks.services.claim import Claimed
 from apps.tasks.services.log import last_number
 from tikitaka.context.render import DependencyOutput, Turn, render
-from tikitaka.context.window import window
+from tikitaka.context.window import LogLine, window
 from tikitaka.ledger.events import ContextSnapshotted
 from tikitaka.scheduling.graph import NodeStatus, ancestors
 from tikitaka.text import digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """A held attempt at `node` (with agent and task), the tasks of its thread of work, and what its agent holds."""
+
+    claimed: Claimed
+    node: PlanNode
+    segment_tasks: tuple[UUID, ...]
+    available_notes: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
     """What the runtime gets: the prompt, the thread to continue if any, and the bound for the cursor."""
 
+    attempt: UUID
     prompt: str
     thread_id: str | None
     to_seq_inclusive: int
 
 
-def take_snapshot(*, claimed: Claimed, segment_tasks: Sequence[UUID], available_notes: Sequence[UUID]) -> Compiled:
-    """Saves the snapshot of a held attempt and returns its prompt. `segment_tasks` are the open segment's tasks.
+def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compiled]:
+    """Saves the snapshots of attempts that are still held and returns their prompts; what is not held is left out.
 
-    A new or memoryless thread starts at the first message of the segment; a continued one at its cursor.
+    A new or memoryless runtime thread starts at the first message of the segment, a continued one at its cursor.
     """
-    node = PlanNode.objects.select_related("agent", "task").get(pk=claimed.node)
-    bound = last_number(claimed.team)
-    tasks = list(segment_tasks) or [claimed.task]
+    if not occasions:
+        return []
+    bound = last_number(team)
+    lines = {tasks: log_lines(tasks) for tasks in {occasion.segment_tasks for occasion in occasions}}
+    drafts = [_compile(occasion, lines[occasion.segment_tasks], bound) for occasion in occasions]
+    with recording(occasions[0].claimed.organization) as ledger:
+        held = set(
+            Attempt.objects.filter(
+                pk__in=[o.claimed.attempt for o in occasions], status=AttemptStatus.RUNNING
+            ).values_list("pk", "fence")
+        )
+        kept = [
+            (occasion, row, compiled)
+            for occasion, (row, compiled) in zip(occasions, drafts, strict=True)
+            if (occasion.claimed.attempt, occasion.claimed.fence) in held
+        ]
+        ContextSnapshot.objects.bulk_create([row for _, row, _ in kept])
+        ledger.record(*(_event(occasion, row) for occasion, row, _ in kept))
+    return [compiled for _, _, compiled in kept]
+
+
+def _compile(occasion: Occasion, lines: Sequence[LogLine], bound: int) -> tuple[ContextSnapshot, Compiled]:
+    claimed, node = occasion.claimed, occasion.node
     cursor = live_cursor(claimed.agent) if node.agent.remembers else None
-    start = cursor.shown_to_seq if cursor else _first_number(tasks) - 1
-    shown, dependencies = _dependencies(node)
-    prompt_message = Message.objects.filter(task=claimed.task, seq=node.task.first_seq).values_list("pk", flat=True)
+    shown, dependencies = _dependencies(node, lines)
     view = window(
-        log_lines(tasks),
+        lines,
         agent=claimed.agent,
-        from_seq_exclusive=start,
+        from_seq_exclusive=cursor.shown_to_seq if cursor else lines[0].seq - 1,
         to_seq_inclusive=bound,
-        shown_nodes=shown,
-        shown_messages=list(prompt_message),
+        shown_nodes=frozenset(shown),
+        shown_messages=frozenset(line.id for line in lines if line.seq == node.task.first_seq),
     )
     rendered = render(_turn(node), injected=view.injected, dependencies=dependencies)
     snapshot = ContextSnapshot(
@@ -61,60 +93,46 @@ def take_snapshot(*, claimed: Claimed, segment_tasks: Sequence[UUID], available_
         injected_messages=[str(line.id) for line in view.injected],
         deduplicated_messages=[str(message) for message in view.deduplicated],
         dependency_nodes=[str(shown_node) for shown_node in shown],
-        available_notes=[str(note) for note in available_notes],
+        available_notes=[str(note) for note in occasion.available_notes],
         rendered=rendered,
         rendered_digest=digest(rendered),
         created_at=clock.now(),
     )
-    _save(snapshot, claimed, available_notes)
-    return Compiled(prompt=rendered, thread_id=cursor.thread_id if cursor else None, to_seq_inclusive=bound)
+    thread = cursor.thread_id if cursor else None
+    return snapshot, Compiled(attempt=claimed.attempt, prompt=rendered, thread_id=thread, to_seq_inclusive=bound)
 
 
-def _save(snapshot: ContextSnapshot, claimed: Claimed, notes: Sequence[UUID]) -> None:
-    with recording(claimed.organization) as ledger:
-        held = Attempt.objects.filter(pk=claimed.attempt, fence=claimed.fence, status=AttemptStatus.RUNNING)
-        if not held.exists():
-            raise StaleHolder
-        snapshot.save(force_insert=True)
-        ledger.record(
-            ContextSnapshotted(
-                attempt=claimed.attempt,
-                node=claimed.node,
-                task=claimed.task,
-                team=claimed.team,
-                agent=claimed.agent,
-                from_seq_exclusive=snapshot.from_seq_exclusive,
-                to_seq_inclusive=snapshot.to_seq_inclusive,
-                injected=len(snapshot.injected_messages),
-                deduplicated=len(snapshot.deduplicated_messages),
-                notes=tuple(notes),
-                rendered_digest=snapshot.rendered_digest,
-            )
-        )
+def _event(occasion: Occasion, snapshot: ContextSnapshot) -> ContextSnapshotted:
+    claimed = occasion.claimed
+    return ContextSnapshotted(
+        attempt=claimed.attempt,
+        node=claimed.node,
+        task=claimed.task,
+        team=claimed.team,
+        agent=claimed.agent,
+        from_seq_exclusive=snapshot.from_seq_exclusive,
+        to_seq_inclusive=snapshot.to_seq_inclusive,
+        injected=len(snapshot.injected_messages),
+        deduplicated=len(snapshot.deduplicated_messages),
+        notes=occasion.available_notes,
+        rendered_digest=snapshot.rendered_digest,
+    )
 
 
-def _dependencies(node: PlanNode) -> tuple[list[UUID], list[DependencyOutput]]:
+def _dependencies(node: PlanNode, lines: Sequence[LogLine]) -> tuple[list[UUID], list[DependencyOutput]]:
     """The finished transitive ancestors, in plan order, exactly as they are shown."""
     if not node.depends_on:
         return [], []
     states = {state.index: state for state in node_states([node.task_id])[node.task_id]}
-    wanted = [
-        states[index].id for index in ancestors(node.index, states) if states[index].status is NodeStatus.COMPLETED
+    outputs = {line.node: line for line in lines if line.node is not None}
+    shown = [
+        states[index].id
+        for index in ancestors(node.index, states)
+        if states[index].status is NodeStatus.COMPLETED and states[index].id in outputs
     ]
-    outputs = {
-        message.node_id: message
-        for message in Message.objects.filter(node__in=wanted).select_related("agent", "node").order_by("seq")
-    }
-    shown = [pk for pk in wanted if pk in outputs]
-    return shown, [_output(outputs[pk]) for pk in shown]
-
-
-def _output(message: Message) -> DependencyOutput:
-    return DependencyOutput(
-        agent_name=message.agent.name if message.agent else "",
-        role=message.node.role if message.node else "",
-        text=message.text,
-    )
+    return shown, [
+        DependencyOutput(agent_name=outputs[pk].speaker, role=outputs[pk].role, text=outputs[pk].text) for pk in shown
+    ]
 
 
 def _turn(node: PlanNode) -> Turn:
@@ -128,10 +146,3 @@ def _turn(node: PlanNode) -> Turn:
         globs=tuple(node.globs),
         writes=node.writes,
     )
-
-
-def _first_number(tasks: Sequence[UUID]) -> int:
-    first: int | None = (
-        Task.objects.filter(pk__in=tasks).order_by("first_seq").values_list("first_seq", flat=True).first()
-    )
-    return first or 1

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
-from django.db import transaction
-
 from apps.ledger.ids import new_id
-from apps.ledger.services.append import append
 from apps.ledger.sealing import SealedField, seal_fields
+from apps.ledger.services.append import append
+from apps.ledger.writing import writing
 from tikitaka.ledger.entries import SYSTEM, Actor, Draft
 from tikitaka.ledger.events import KNOWN_TYPES, Event
 
@@ -73,7 +72,7 @@ def recording(organization: UUID, *, actor: Actor = SYSTEM) -> Iterator[Recorder
     buffer = _Buffer(organization)
     token = _open.set(buffer)
     try:
-        with transaction.atomic():
+        with writing():
             yield Recorder(buffer, actor)
             if buffer.drafts:
                 append(organization, buffer.drafts, buffer.sealed)

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import transaction
-
 from apps.ledger import clock
+from apps.ledger.writing import writing
 from apps.tasks.models import AgentLease, Attempt, AttemptStatus, Span, ThreadCursor
 from tikitaka.capture.events import SpanDraft
 from tikitaka.errors import WrongState
@@ -37,7 +36,7 @@ def save_spans(*, attempt: UUID, fence: int, spans: Sequence[tuple[int, SpanDraf
     """Stores numbered spans, redacted; the original is not kept. A number that comes again replaces the span."""
     now = clock.now()
     rows = [span_row(attempt, seq, draft, at=now, policy=policy) for seq, draft in spans]
-    with transaction.atomic():
+    with writing():
         held = Attempt.objects.select_for_update().filter(pk=attempt, fence=fence, status=AttemptStatus.RUNNING)
         if not held.exists():
             raise StaleHolder

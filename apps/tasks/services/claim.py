@@ -11,8 +11,8 @@ from django.db.models import F
 from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
+from apps.tasks.graphs import node_states
 from apps.tasks.models import AgentLease, Attempt, PlanNode, Task, TaskStatus, TeamScheduler, TreeLock
-from apps.tasks.selectors import node_states
 from apps.tasks.services.log import lock_scheduler
 from apps.teams.models import Team
 from apps.teams.selectors import is_paused

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db import connection
+
 from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
+from apps.ledger.services.append import database_uuid
+from apps.tasks.graphs import node_states
 from apps.tasks.models import (
     AgentLease,
     Attempt,
@@ -23,7 +28,7 @@ from apps.tasks.models import (
     TaskStatus,
     TreeLock,
 )
-from apps.tasks.selectors import TERMINAL, node_states
+from apps.tasks.selectors import TERMINAL
 from apps.tasks.services.attempts import finding_rows
 from apps.tasks.services.claim import Claimed
 from apps.tasks.services.log import lock_scheduler, take_numbers
@@ -36,6 +41,11 @@ from tikitaka.scheduling.retry import retry
 from tikitaka.text import clean_captured, cut
 
 _DETAIL_CHARS = 2_000
+_THREAD_CHARS = 200
+_END = (
+    "UPDATE tasks_attempt SET status = %s, finished_at = %s, thread_id = %s, output = %s, error = %s,"
+    " error_detail = %s, exit_code = %s, usage = %s WHERE id = %s"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,18 +125,21 @@ def _end_attempts(ends: Sequence[Ended], cancelling: Collection[UUID], now: date
     rows = []
     for ended in ends:
         claimed, end = ended.claimed, ended.end
-        row = Attempt(
-            id=claimed.attempt,
-            status=_attempt_status(ended, cancelling),
-            finished_at=now,
-            thread_id=cut(end.thread_id or "", 200),
-            output=_output(end),
-            error=end.error or "",
-            error_detail=cut(redact_captured(clean_captured(end.detail)).text, _DETAIL_CHARS),
-            exit_code=end.exit_code,
-            usage=dict(end.usage),
+        status = _attempt_status(ended, cancelling)
+        detail = cut(redact_captured(clean_captured(end.detail)).text, _DETAIL_CHARS) if end.detail else ""
+        rows.append(
+            (
+                status.value,
+                connection.ops.adapt_datetimefield_value(now),
+                cut(end.thread_id or "", _THREAD_CHARS),
+                _output(end),
+                end.error or "",
+                detail,
+                end.exit_code,
+                json.dumps(dict(end.usage)),
+                database_uuid(claimed.attempt),
+            )
         )
-        rows.append(row)
         count, digest = digests.get(claimed.attempt, (0, ""))
         ledger.record(
             AttemptSettled(
@@ -134,14 +147,14 @@ def _end_attempts(ends: Sequence[Ended], cancelling: Collection[UUID], now: date
                 node=claimed.node,
                 task=claimed.task,
                 team=claimed.team,
-                status=row.status,
+                status=status.value,
                 error=end.error,
                 spans=count,
                 spans_digest=digest,
             )
         )
-    fields = ["status", "finished_at", "thread_id", "output", "error", "error_detail", "exit_code", "usage"]
-    Attempt.objects.bulk_update(rows, fields)
+    with connection.cursor() as cursor:
+        cursor.executemany(_END, rows)
 
 
 def _output(end: RunEnd) -> str:

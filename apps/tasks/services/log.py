@@ -24,8 +24,11 @@ class Numbers:
 
 def lock_scheduler(team: UUID) -> TeamScheduler:
     """The team's scheduler row, locked until the transaction ends."""
-    TeamScheduler.objects.get_or_create(team_id=team)
-    return TeamScheduler.objects.select_for_update().get(team_id=team)
+    scheduler = TeamScheduler.objects.select_for_update().filter(team_id=team).first()
+    if scheduler is None:
+        TeamScheduler.objects.get_or_create(team_id=team)
+        scheduler = TeamScheduler.objects.select_for_update().get(team_id=team)
+    return scheduler
 
 
 def take_numbers(team: UUID, count: int) -> Numbers:

@@ -36,9 +36,9 @@ def available_notes(*, agent: UUID) -> tuple[list[UUID], list[Drifted]]:
 
     The disk is the state: a note counts as available only if its block is there, whatever the database says.
     """
-    landings = list(held_landings(agent))
-    if not landings:
+    if not Landing.objects.filter(agent_id=agent).exists():
         return [], []
+    landings = list(held_landings(agent))
     faults = _faults(agent, landings)
     drifted = _mark(landings, faults)
     available = [landing.note_id for landing in landings if faults[landing.pk] is None]
@@ -65,7 +65,7 @@ def reconcile_agent(*, agent: UUID, policy: Policy) -> list[Drifted]:
 
 
 def own_skills(*, agent: UUID) -> list[SkillProfile] | None:
-    """The skills in the agent's own workspace, and nobody else's, as placement sees them; None when it cannot be read."""
+    """The skills in the agent's own workspace and nobody else's, as placement sees them; None if unreadable."""
     ours = {
         file.split("/")[-2]
         for file in GovernedFile.objects.filter(agent_id=agent, kind=FileKind.OWN_SKILL).values_list("file", flat=True)

@@ -1,0 +1,92 @@
+"""From claimed to ready to run: what each agent holds, its frozen context, where and how its program starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from apps.conductor.incidents import open_incident
+from apps.conductor.models import IncidentKind
+from apps.context.services.snapshot import Compiled, Occasion, take_snapshots
+from apps.memory.services.landing.reconcile import Drifted, available_notes
+from apps.tasks.models import PlanNode, Task
+from apps.tasks.services.claim import Claimed
+from apps.teams.selectors import home_folder, workspace_folder
+from tikitaka.policy import Policy
+from tikitaka.ports import Launch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An attempt whose snapshot is saved and whose agent may start."""
+
+    claimed: Claimed
+    node: PlanNode
+    compiled: Compiled
+    launch: Launch
+
+
+def prepare(claimed: Sequence[Claimed], *, policy: Policy) -> list[Prepared]:
+    """Prepares attempts of one team that were claimed together; what is no longer held is left out."""
+    if not claimed:
+        return []
+    nodes = PlanNode.objects.select_related("agent__workspace", "task").in_bulk([item.node for item in claimed])
+    threads = _threads([nodes[item.node].task for item in claimed])
+    occasions = {
+        item.attempt: Occasion(
+            claimed=item,
+            node=nodes[item.node],
+            segment_tasks=threads[item.task],
+            available_notes=_available(item),
+        )
+        for item in claimed
+    }
+    return [
+        _prepared(occasions[compiled.attempt], compiled, policy)
+        for compiled in take_snapshots(team=claimed[0].team, occasions=list(occasions.values()))
+    ]
+
+
+def report_drift(organization: UUID, team: UUID, drifted: Sequence[Drifted]) -> None:
+    """Drift is an incident; the run goes on without what has drifted."""
+    for item in drifted:
+        open_incident(
+            organization=organization,
+            team=team,
+            kind=IncidentKind.DRIFT,
+            subject=f"agent {item.agent} {item.file}",
+            detail=item.fault,
+        )
+
+
+def _threads(tasks: Sequence[Task]) -> dict[UUID, tuple[UUID, ...]]:
+    """For each task the tasks of its segment in order; a task without a segment is alone."""
+    segments = {task.segment_id for task in tasks if task.segment_id}
+    members: dict[UUID | None, list[UUID]] = {}
+    if segments:
+        rows = Task.objects.filter(segment_id__in=segments).order_by("first_seq").values_list("segment_id", "pk")
+        for segment, task in rows:
+            members.setdefault(segment, []).append(task)
+    return {task.pk: tuple(members.get(task.segment_id) or [task.pk]) for task in tasks}
+
+
+def _available(claimed: Claimed) -> tuple[UUID, ...]:
+    notes, drifted = available_notes(agent=claimed.agent)
+    report_drift(claimed.organization, claimed.team, drifted)
+    return tuple(notes)
+
+
+def _prepared(occasion: Occasion, compiled: Compiled, policy: Policy) -> Prepared:
+    agent = occasion.node.agent
+    launch = Launch(
+        attempt_id=occasion.claimed.attempt,
+        workspace=workspace_folder(agent.workspace),
+        home=home_folder(agent.workspace),
+        command=agent.command,
+        prompt=compiled.prompt,
+        thread_id=compiled.thread_id,
+        timeout_s=policy.turn_timeout_s,
+        output_bytes_max=policy.output_bytes_max,
+    )
+    return Prepared(claimed=occasion.claimed, node=occasion.node, compiled=compiled, launch=launch)
