@@ -23,7 +23,7 @@ def sqlite(path: Path) -> dict[str, Any]:
 
 
 def from_url(url: str) -> dict[str, Any]:
-    """Settings of the database at `url`; raises ImproperlyConfigured without repeating the URL, which holds a password."""
+    """Settings of the database at `url`; an error does not repeat the URL, which holds a password."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return sqlite(Path(unquote(parts.path)))

@@ -1,5 +1,6 @@
 """Logs: one JSON object a line on stderr. An error is its type and where it happened; its message and its variables
-may hold what people or agents wrote, and stay out."""
+may hold what people or agents wrote, and stay out.
+"""
 
 from __future__ import annotations
 

@@ -36,3 +36,5 @@ DATABASES = {
     if env.text("DATABASE_URL", "")
     else sqlite(TIKITAKA_DATA / "tikitaka.sqlite3")
 }
+# Static files straight from where they lie: one machine needs no collecting.
+WHITENOISE_USE_FINDERS = True

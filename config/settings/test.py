@@ -15,7 +15,9 @@ DEBUG = False
 SECRET_KEY = "tests" * 10
 TIKITAKA_SEALING_KEY = "seal" * 12
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
-DATABASES = {"default": from_url(os.environ["DATABASE_URL"]) if os.environ.get("DATABASE_URL") else sqlite(_SCRATCH / "db")}
+DATABASES = {
+    "default": from_url(os.environ["DATABASE_URL"]) if os.environ.get("DATABASE_URL") else sqlite(_SCRATCH / "db")
+}
 if not os.environ.get("DATABASE_URL"):
     DATABASES["default"]["TEST"] = {"NAME": str(_SCRATCH / "test.sqlite3")}
     DATABASES["default"]["OPTIONS"]["init_command"] = (

@@ -54,7 +54,7 @@ def block_body(note: LandedNote) -> str:
 
 
 def render_skill(key: str, notes: Sequence[LandedNote], *, description_limit: int) -> str:
-    """A skill file that is wholly ours, rebuilt from its notes: front matter strictly first, markers in the body only."""
+    """A skill file that is wholly ours, rebuilt from its notes: front matter first, markers in the body only."""
     if not notes:
         raise ValueError("a skill without notes has no file")
     description = skill_description([note.description for note in notes], limit=description_limit)
@@ -90,7 +90,7 @@ def quoted(text: str) -> str:
 
 
 def render_instructions(*, name: str, instructions: str, notes: Sequence[LandedNote]) -> str:
-    """The instructions file, whole: severe notes at the top, where no runtime's budget cuts, then the agent's own text."""
+    """The instructions file, whole: severe notes at the top, where no budget cuts, then the agent's own text."""
     parts = []
     if notes:
         parts.append("# Governed notes\n")

@@ -11,7 +11,18 @@ from tikitaka.ledger.canonical import NotCanonical, canonical_header
 from tikitaka.ledger.entries import GENESIS_PREV, HEADER_VERSION, leaf_of
 
 Rule = Literal[
-    "unreadable", "not_canonical", "version", "origin", "numbering", "link", "leaf", "clock", "column", "head", "type", "seal"
+    "unreadable",
+    "not_canonical",
+    "version",
+    "origin",
+    "numbering",
+    "link",
+    "leaf",
+    "clock",
+    "column",
+    "head",
+    "type",
+    "seal",
 ]
 
 
@@ -49,7 +60,7 @@ def verify(
     A chain alone cannot show a cut tail, therefore `size` and `tip` come from the log's own row or a checkpoint.
     """
     prev, last_at, count = GENESIS_PREV, "", 0
-    for count, stored in enumerate(entries, start=1):  # noqa: B007 the count is read after the loop
+    for count, stored in enumerate(entries, start=1):
         fault = _check_one(stored, seq=count - 1, prev=prev, last_at=last_at, origin=origin, known_types=known_types)
         if isinstance(fault, Broken):
             return fault

@@ -1,4 +1,4 @@
-"""One ledger entry: its header, the leaf that is chain link and Merkle leaf at once, and commitments of sealed values."""
+"""One ledger entry: header, the leaf that is chain link and Merkle leaf at once, commitments of sealed values."""
 
 from __future__ import annotations
 

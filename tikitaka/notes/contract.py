@@ -77,7 +77,9 @@ class NotExtracted:
     reason: ReplyFault | NoMemory
 
 
-def parse_notes(body: Mapping[str, Any] | None, *, attempts: int, spans: int, policy: Policy) -> Extracted | NotExtracted:
+def parse_notes(
+    body: Mapping[str, Any] | None, *, attempts: int, spans: int, policy: Policy
+) -> Extracted | NotExtracted:
     """Reads a model's reply; `attempts` and `spans` are how many of each the request offered."""
     reply = read_reply(body, list_key="notes")
     if not isinstance(reply, Readable):
@@ -99,9 +101,7 @@ def parse_notes(body: Mapping[str, Any] | None, *, attempts: int, spans: int, po
             notes.append(note)
         else:
             dropped.append(Dropped(number=number, reason=note))
-    return Extracted(
-        notes=tuple(notes), dropped=tuple(dropped), reason=None if notes else NoMemory.NO_DURABLE_NOTES
-    )
+    return Extracted(notes=tuple(notes), dropped=tuple(dropped), reason=None if notes else NoMemory.NO_DURABLE_NOTES)
 
 
 def parse_note(raw: Any, *, attempts: int, spans: int, policy: Policy) -> DraftNote | NoteFault:

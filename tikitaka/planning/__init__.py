@@ -1,1 +1,1 @@
-"""From a prompt to a validated graph: what is asked, what is accepted, in which order it runs, what stands in for it."""
+"""From a prompt to a validated graph: what is asked, what is accepted, its order, and what stands in for it."""

@@ -24,7 +24,7 @@ def lock_prefixes(globs: Iterable[str]) -> tuple[str, ...]:
 
 def contains(outer: str, inner: str) -> bool:
     """True when `inner` is `outer` or lies below it."""
-    return outer == "" or inner == outer or inner.startswith(outer + "/")
+    return outer in ("", inner) or inner.startswith(outer + "/")
 
 
 def conflict(left: Iterable[str], right: Iterable[str]) -> bool:
