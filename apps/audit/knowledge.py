@@ -58,3 +58,10 @@ def _row(row: Recipient, landing: Landing | None) -> KnowledgeRow:
         file=landing.file if landing and landing.status == LandingStatus.LANDED else "",
         landing_status=landing.status if landing else "",
     )
+
+
+def note_story(note: UUID) -> list[KnowledgeRow]:
+    """The same for one note: granted and denied, with the file where it lies."""
+    landings = {row.agent_id: row for row in Landing.objects.filter(note_id=note).order_by("intended_at", "id")}
+    rows = Recipient.objects.filter(note_id=note).select_related("note", "agent").order_by("agent__position")
+    return [_row(row, landings.get(row.agent_id)) for row in rows]

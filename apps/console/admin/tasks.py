@@ -1,0 +1,51 @@
+"""Tasks with their attempts; the live page shows them better."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from apps.console.admin.base import GovernedAdmin
+from apps.context.models import ContextSnapshot
+from apps.tasks.models import Attempt, Task
+
+
+@admin.register(Task)
+class TaskAdmin(GovernedAdmin):
+    list_display = ("prompt_start", "team", "state", "plan_source", "submitted_by", "submitted_at", "live")
+    list_filter = ("status", "plan_source", "team")
+    ordering = ("-submitted_at",)
+    list_select_related = ("team", "submitted_by")
+
+    @display(description="prompt")
+    def prompt_start(self, task: Task) -> str:
+        return task.prompt[:100]
+
+    @display(
+        description="state", label={"completed": "success", "partial": "warning", "failed": "danger", "running": "info"}
+    )
+    def state(self, task: Task) -> str:
+        return task.status
+
+    @display(description="live")
+    def live(self, task: Task) -> SafeString:
+        return format_html('<a href="{}">open</a>', reverse("console:task", args=[task.pk]))
+
+
+@admin.register(Attempt)
+class AttemptAdmin(GovernedAdmin):
+    team_path = "task__team"
+    list_display = ("agent", "task", "number", "status", "error", "started_at", "finished_at")
+    list_filter = ("status", "error")
+    ordering = ("-started_at",)
+    list_select_related = ("agent", "task")
+
+
+@admin.register(ContextSnapshot)
+class ContextSnapshotAdmin(GovernedAdmin):
+    team_path = "attempt__task__team"
+    list_display = ("attempt", "from_seq_exclusive", "to_seq_inclusive", "rendered_digest", "created_at")
+    ordering = ("-created_at",)

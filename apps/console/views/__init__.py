@@ -1,0 +1,1 @@
+"""Views: thin, each over selectors."""
