@@ -22,6 +22,7 @@ _REFUSED = re.compile(
     r"|command timed out|timeout|sandbox|unknown|apply_patch verification failed|invalid|no such tool|cancelled)",
     re.IGNORECASE,
 )
+_SHELL = re.compile(r"^\S{0,100}\b(?:ba|z|da)?sh -[a-z]{0,4}c [\"']?")
 _PATCH_LINE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATCH_KINDS = {"Add": "add", "Update": "update", "Delete": "delete"}
 
@@ -75,7 +76,7 @@ def unwrapped(command: str) -> str:
     try:
         parts = shlex.split(command)
     except ValueError:
-        return command
+        return _SHELL.sub("", command)
     shell = len(parts) == 3 and parts[0].rsplit("/", 1)[-1] in {"sh", "bash", "zsh", "dash"}
     return parts[2] if shell and re.fullmatch(r"-[a-z]*c", parts[1]) else command
 

@@ -10,6 +10,8 @@ from typing import Any
 from tikitaka.capture.codex_calls import unwrapped
 from tikitaka.capture.shape import objects, text
 
+_MARK_CHARS = 500
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
@@ -23,7 +25,7 @@ class Outline:
 def mark(kind: str, shown: str, data: Mapping[str, Any]) -> str:
     """What a span is called in every form: a command by its line, a change by its files, a call by its arguments."""
     if kind == "command":
-        return f"{kind}\0{_folded(unwrapped(text(data.get('command')) or shown))}"
+        return f"{kind}\0{_folded(unwrapped(text(data.get('command')) or shown))[:_MARK_CHARS]}"
     if kind == "file_change":
         names = sorted(text(change.get("path")).rsplit("/", 1)[-1] for change in objects(data.get("changes")))
         return "\0".join([kind, *names])
@@ -88,6 +90,8 @@ def _pair_by_order(
 
 
 def _likeness(new: Outline, old: Outline) -> int:
+    if new == old:
+        return max(1, new.marks.total() + (3 if new.answer else 0) + (4 if new.prompt else 0))
     if _differ(new.prompt, old.prompt):
         return 0
     shared = (new.marks & old.marks).total()

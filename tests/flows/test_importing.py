@@ -1,0 +1,448 @@
+"""Sessions recorded elsewhere become tasks, attempts, spans and messages, once, and the pipeline makes notes of them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connections
+
+from apps.conductor.import_rows import UNKNOWN_PROMPT
+from apps.conductor.importing import TeamArchived, import_sessions
+from apps.conductor.models import ImportSource
+from apps.conductor.pool import embedded_pool
+from apps.conductor.story import close_thread
+from apps.ledger.models import Entry
+from apps.memory.models import Note, Recipient
+from apps.tasks.models import Attempt, Message, PlanNode, Span, Task
+from tests.support.cast import Cast
+from tikitaka.capture.sessions import decode_lines, read_session
+from tikitaka.errors import Forbidden, NotFound
+
+CASES = Path(__file__).parents[1] / "cases" / "transcripts"
+PAIRS = [
+    ("codex-0.111.0-security.exec", "codex-0.111.0-security.rollout"),
+    ("codex-0.111.0-backend.exec", "codex-0.111.0-backend.rollout"),
+    ("codex-0.111.0-frontend.exec", "codex-0.111.0-frontend.rollout"),
+    ("claude-2.1.197-docs.stream", "claude-2.1.197-docs.project"),
+]
+BOTH_ORDERS = [*PAIRS, *[(second, first) for first, second in PAIRS]]
+
+
+def recorded(name: str, **more):
+    return read_session(decode_lines((CASES / f"{name}.jsonl").read_bytes()), **more)
+
+
+def plain(*objects: dict, thread: str = "thread-1"):
+    return read_session([json.dumps(o) for o in ({"type": "session", "thread_id": thread}, *objects)])
+
+
+def bring_in(cast: Cast, *sessions, agent: str = "backend"):
+    return import_sessions(actor=cast.operator, team=cast.team, agent=cast.agents[agent], sessions=sessions)
+
+
+def everything() -> dict[str, list]:
+    """All that an import could touch, as values."""
+    tables = (ImportSource, Task, PlanNode, Attempt, Span, Message, Entry)
+    return {table.__name__: list(table.objects.order_by("pk").values()) for table in tables}
+
+
+def trace(attempt: Attempt) -> list[tuple[str, str]]:
+    return list(attempt.spans.order_by("seq").values_list("kind", "status"))
+
+
+class TestOneSession:
+    def test_a_session_file_becomes_a_finished_task(self, cast: Cast) -> None:
+        (imported,) = bring_in(cast, recorded("codex-0.111.0-backend.rollout"))
+
+        task = Task.objects.get()
+        assert (task.status, task.plan_source, task.source_id) == ("completed", "import", imported.source)
+        assert task.prompt == "Implement the upload endpoint and keep the size limit from the settings."
+        assert task.submitted_by == cast.user(cast.operator)
+        assert task.submitted_at.isoformat() == "2026-11-29T21:49:51.011000+00:00"
+        node = task.nodes.get()
+        assert (node.index, node.agent, node.work_area, node.writes) == (1, cast.agents["backend"], "general", False)
+        assert (node.status, node.attempts, node.instruction) == ("completed", 1, task.prompt)
+        attempt = Attempt.objects.get()
+        assert (attempt.number, attempt.fence, attempt.status, attempt.node) == (1, 0, "completed", node)
+        assert attempt.thread_id == "01a22949-2bef-7332-886a-b7f52d4f414b"
+        assert attempt.usage["input_tokens"] == 406
+        assert attempt.output.startswith("Added create_upload behind POST")
+        assert trace(attempt) == [
+            ("command", "completed"),
+            ("command", "failed"),
+            ("file_change", "failed"),
+            ("agent_message", "completed"),
+        ]
+        assert attempt.spans.get(seq=2).data["exit_code"] == 3
+        assert attempt.spans.get(seq=1).at.isoformat() == "2026-11-29T21:49:51.052000+00:00"
+
+    def test_messages_are_numbered_without_gaps_and_surroundings_are_marked(self, cast: Cast) -> None:
+        bring_in(cast, recorded("codex-0.111.0-backend.rollout"))
+
+        rows = list(Message.objects.order_by("seq").values_list("seq", "author_kind", "injected"))
+        assert rows == [*[(n, "person", True) for n in (1, 2, 3, 4)], (5, "person", False), (6, "agent", False)]
+        assert Task.objects.get().first_seq == 5
+        assert Message.objects.get(seq=6).attempt == Attempt.objects.get()
+
+    def test_each_user_message_is_a_task_and_a_failed_turn_fails(self, cast: Cast) -> None:
+        bring_in(
+            cast,
+            plain(
+                {"type": "prompt", "text": "First"},
+                {"type": "message", "text": "Done."},
+                {"type": "prompt", "text": "Second"},
+                {"type": "span", "kind": "command", "command": "make", "status": "failed"},
+                {"type": "end", "status": "interrupted", "detail": "stopped by the person"},
+            ),
+        )
+
+        assert list(Task.objects.order_by("first_seq").values_list("prompt", "status")) == [
+            ("First", "completed"),
+            ("Second", "failed"),
+        ]
+        assert list(PlanNode.objects.order_by("task__first_seq").values_list("status", flat=True)) == [
+            "completed",
+            "failed",
+        ]
+        assert list(Attempt.objects.order_by("task__first_seq").values_list("status", "error", "error_detail")) == [
+            ("completed", "", ""),
+            ("interrupted", "interrupted", "stopped by the person"),
+        ]
+
+    def test_nothing_of_a_secret_is_kept(self, cast: Cast) -> None:
+        secret = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
+        bring_in(
+            cast,
+            plain(
+                {"type": "injected", "text": f"The token is {secret}"},
+                {"type": "prompt", "text": f"Use {secret}"},
+                {"type": "span", "kind": "command", "command": f"curl -H 'Authorization: token {secret}'"},
+                {"type": "span", "kind": "tool_call", "text": f"read {secret}", "tool": f"read {secret}"},
+                {"type": "span", "kind": "file_change", "changes": [{"path": f"/srv/{secret}", "kind": "add"}]},
+                {"type": "message", "text": f"Used {secret}"},
+                {"type": "prompt", "text": "Again"},
+                {"type": "end", "status": "failed", "detail": f"{secret} was refused"},
+            ),
+        )
+
+        assert secret not in json.dumps(everything(), default=str)
+        assert Message.objects.filter(text__contains="[REDACTED").count() == 3
+        assert Message.objects.get(text__startswith="Used").findings
+
+    def test_hostile_text_is_stored_clean(self, cast: Cast) -> None:
+        long = "word " * 20_000
+        bring_in(
+            cast,
+            plain(
+                {"type": "prompt", "text": "nul \x00 half \ud800 end"},
+                {"type": "span", "kind": "command", "command": "echo \x00\udfff", "text": long},
+                {"type": "message", "text": long},
+                thread="thread \x00 \ud800",
+            ),
+        )
+
+        assert Task.objects.get().prompt == "nul \ufffd half \ufffd end" or "?" in Task.objects.get().prompt
+        assert "\x00" not in json.dumps(everything(), default=str)
+        assert len(Span.objects.get(kind="command").text) == 4_000
+        assert len(Attempt.objects.get().output) == 50_000
+
+
+class TestTheSameSessionAgain:
+    @pytest.mark.parametrize("name", [name for pair in PAIRS for name in pair])
+    def test_importing_twice_changes_nothing(self, cast: Cast, name: str) -> None:
+        bring_in(cast, recorded(name))
+        before = everything()
+
+        (again,) = bring_in(cast, recorded(name))
+
+        assert not again.changed
+        assert everything() == before
+
+    @pytest.mark.parametrize(("first", "second"), BOTH_ORDERS)
+    def test_output_and_session_file_are_one_import(self, cast: Cast, first: str, second: str) -> None:
+        bring_in(cast, recorded(first))
+        bring_in(cast, recorded(second))
+
+        assert ImportSource.objects.count() == Task.objects.count() == Attempt.objects.count() == 1
+        assert Task.objects.get().prompt != UNKNOWN_PROMPT
+        assert PlanNode.objects.get().instruction == Task.objects.get().prompt
+        spoken = Message.objects.filter(injected=False).order_by("seq")
+        assert [m.author_kind for m in spoken] == ["person", "agent"]
+        assert spoken[0].text == Task.objects.get().prompt
+        seqs = list(Message.objects.order_by("seq").values_list("seq", flat=True))
+        assert seqs == list(range(1, len(seqs) + 1))
+        assert len(ImportSource.objects.get().forms) == 2
+        before = everything()
+        bring_in(cast, recorded(first), recorded(second))
+        assert everything() == before
+
+    @pytest.mark.parametrize(("first", "second"), BOTH_ORDERS)
+    def test_both_orders_give_the_same_trace_at_the_recorded_times(self, cast: Cast, first: str, second: str) -> None:
+        bring_in(cast, recorded(first), agent="backend")
+        bring_in(cast, recorded(second), agent="backend")
+        bring_in(cast, recorded(second), agent="frontend")
+        bring_in(cast, recorded(first), agent="frontend")
+
+        one, other = Attempt.objects.order_by("task__first_seq")
+        assert sorted(trace(one)) == sorted(trace(other))
+        assert trace(one)[-1] == trace(other)[-1] == ("agent_message", "completed")
+        assert one.started_at == other.started_at
+        assert [s.at.year for s in one.spans.filter(kind="command")] == [2026] * one.spans.filter(
+            kind="command"
+        ).count()
+        assert list(one.spans.order_by("seq").values_list("seq", flat=True)) == list(range(1, one.spans.count() + 1))
+
+    def test_what_broke_off_is_completed_by_the_second_recording(self, cast: Cast) -> None:
+        lines = (CASES / "codex-0.111.0-backend.exec.jsonl").read_text().splitlines()[:4]
+        bring_in(cast, read_session(lines))
+        assert (Task.objects.get().status, Attempt.objects.get().error) == ("failed", "interrupted")
+        assert Span.objects.get(kind="command").status == "started"
+
+        bring_in(cast, recorded("codex-0.111.0-backend.rollout"))
+
+        attempt = Attempt.objects.get()
+        assert (Task.objects.get().status, attempt.status, attempt.error) == ("completed", "completed", "")
+        assert PlanNode.objects.get().status == "completed"
+        assert attempt.output.startswith("Added create_upload")
+        assert [status for kind, status in trace(attempt) if kind == "command"] == ["completed", "failed"]
+
+    def test_the_outputs_of_a_resumed_session_are_its_parts(self, cast: Cast) -> None:
+        def part(answer: str):
+            return read_session(
+                [
+                    json.dumps({"type": "thread.started", "thread_id": "t"}),
+                    json.dumps({"type": "turn.started"}),
+                    json.dumps(
+                        {"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": answer}}
+                    ),
+                    json.dumps({"type": "turn.completed", "usage": {}}),
+                ]
+            )
+
+        bring_in(cast, part("one"), part("two"), part("one"))
+
+        assert list(Attempt.objects.order_by("task__first_seq").values_list("output", flat=True)) == ["one", "two"]
+        assert ImportSource.objects.count() == 1
+
+    def test_the_same_thread_of_another_agent_is_another_source(self, cast: Cast) -> None:
+        session = recorded("codex-0.111.0-backend.rollout")
+        bring_in(cast, session, agent="backend")
+        bring_in(cast, session, agent="security")
+
+        assert ImportSource.objects.count() == Task.objects.count() == 2
+
+
+class TestLedger:
+    def test_an_import_is_one_entry_beside_its_tasks(self, cast: Cast) -> None:
+        before = set(Entry.objects.values_list("pk", flat=True))
+        bring_in(cast, recorded("codex-0.111.0-backend.rollout"))
+
+        entries = Entry.objects.exclude(pk__in=before).order_by("seq")
+        assert [entry.type for entry in entries] == ["task.submitted", "import.completed"]
+        facts = json.loads(entries[1].header)["facts"]
+        assert facts | {"form": "codex_rollout", "tasks": 1, "spans": 4, "messages": 6, "damaged_lines": 0} == facts
+
+
+class TestRefused:
+    def test_another_organization(self, cast: Cast) -> None:
+        session = recorded("codex-0.111.0-backend.rollout")
+        with pytest.raises(Forbidden):
+            import_sessions(actor=cast.stranger, team=cast.team, agent=cast.agents["backend"], sessions=[session])
+        with pytest.raises(NotFound):
+            import_sessions(actor=cast.stranger, team=cast.other_team, agent=cast.agents["backend"], sessions=[session])
+        assert not Task.objects.exists()
+
+    @pytest.mark.parametrize("who", ["reviewer", "auditor"])
+    def test_who_may_not_import(self, cast: Cast, who: str) -> None:
+        with pytest.raises(Forbidden):
+            import_sessions(
+                actor=getattr(cast, who),
+                team=cast.team,
+                agent=cast.agents["backend"],
+                sessions=[recorded("codex-0.111.0-backend.rollout")],
+            )
+        assert not Task.objects.exists()
+
+    def test_an_archived_team(self, cast: Cast) -> None:
+        from django.utils import timezone
+
+        cast.team.archived_at = timezone.now()
+        cast.team.save()
+        with pytest.raises(TeamArchived):
+            bring_in(cast, recorded("codex-0.111.0-backend.rollout"))
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameTime:
+    @pytest.mark.parametrize("second", ["codex-0.111.0-backend.rollout", "codex-0.111.0-backend.exec"])
+    def test_two_imports_of_one_session_are_one(self, committed_cast: Cast, second: str) -> None:
+        names = ["codex-0.111.0-backend.rollout", second] * 3
+        gate, broken = threading.Barrier(len(names)), []
+
+        def work(name: str) -> None:
+            try:
+                session = recorded(name)
+                gate.wait(10)
+                bring_in(committed_cast, session)
+            except Exception as error:
+                broken.append(error)
+            finally:
+                connections.close_all()
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in names]
+        [thread.start() for thread in threads]
+        [thread.join(60) for thread in threads]
+
+        assert not broken
+        assert ImportSource.objects.count() == Task.objects.count() == Attempt.objects.count() == 1
+        seqs = list(Message.objects.order_by("seq").values_list("seq", flat=True))
+        assert seqs == list(range(1, 7))
+
+
+@pytest.mark.django_db(transaction=True)
+class TestNotes:
+    RULE = "Always run the checks with the variable UPLOAD_BUCKET set, because the settings module needs it."
+    OURS = "Never commit generated files to the repository."
+
+    def session(self):
+        return plain(
+            {"type": "injected", "text": f"# Instructions\n\n{self.OURS}"},
+            {"type": "prompt", "text": "Build the upload endpoint."},
+            {"type": "message", "text": f"{self.RULE} {self.OURS}"},
+        )
+
+    @pytest.mark.encoder
+    def test_notes_come_from_what_was_said_and_never_from_what_was_injected(self, committed_cast, settings) -> None:
+        settings.TIKITAKA_EMBEDDER = "sbert"
+        cast = committed_cast
+        with embedded_pool() as pool:
+            bring_in(cast, self.session())
+            assert pool.drain(30)
+            close_thread(actor=cast.operator, team=cast.team)
+            assert pool.drain(30)
+
+        contents = list(Note.objects.values_list("content", flat=True))
+        assert any("UPLOAD_BUCKET" in content for content in contents)
+        assert not any("generated files" in content for content in contents)
+        candidates = Recipient.objects.filter(note__in=Note.objects.all()).exclude(reason="not_participant")
+        assert set(candidates.values_list("agent_id", flat=True)) == {agent.pk for agent in cast.agents.values()}
+
+    def test_a_model_that_repeats_what_was_injected_makes_no_note(self, committed_cast: Cast, settings) -> None:
+        settings.TIKITAKA_EXTRACTOR = "replay"
+        notes = [
+            {
+                "content": content,
+                "description": "A rule",
+                "skillKey": key,
+                "severity": "normal",
+                "rationale": "",
+                "sourceRunIndices": [1],
+                "sourceSpanIndices": [1],
+            }
+            for key, content in (("checks", self.RULE), ("commits", self.OURS))
+        ]
+        reply = {
+            "status": 200,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": json.dumps({"notes": notes})},
+        }
+        folder = Path(settings.TIKITAKA_REPLAY)
+        (folder / "extract-1.json").write_text(json.dumps({"when": "upload endpoint", "reply": reply}))
+        with embedded_pool() as pool:
+            bring_in(committed_cast, self.session())
+            assert pool.drain(30)
+            close_thread(actor=committed_cast.operator, team=committed_cast.team)
+            assert pool.drain(30)
+
+        assert list(Note.objects.values_list("content", flat=True)) == [self.RULE]
+
+
+@pytest.mark.django_db(transaction=True)
+class TestCommand:
+    def run(self, *files, **options) -> tuple[str, str]:
+        out, err = StringIO(), StringIO()
+        given = {"team": "Core", "agent": "Backend", "user": "operator"} | options
+        call_command("import_transcript", *map(str, files), stdout=out, stderr=err, **given)
+        return out.getvalue(), err.getvalue()
+
+    def test_it_says_what_came_in_and_assigns_it(self, committed_cast: Cast) -> None:
+        out, err = self.run(
+            CASES / "codex-0.111.0-backend.exec.jsonl",
+            CASES / "codex-0.111.0-backend.rollout.jsonl",
+            team=str(committed_cast.team.pk),
+            close=True,
+        )
+
+        assert "codex_exec, 1 tasks, 4 spans, 2 messages" in out
+        assert "codex_rollout, 0 tasks, 1 spans, 4 messages" in out
+        assert "The thread of work is closed; it gave" in out
+        assert not err
+        assert Task.objects.get().segment_id is not None
+        assert ImportSource.objects.count() == 1
+
+    def test_every_damaged_line_is_named_and_the_rest_comes_in(self, committed_cast: Cast, tmp_path: Path) -> None:
+        lines = (CASES / "codex-0.111.0-backend.exec.jsonl").read_bytes().splitlines()
+        lines[4] = lines[4][:50]
+        lines.insert(2, b"\x00\xff garbage")
+        file = tmp_path / "damaged.jsonl"
+        file.write_bytes(b"\n".join(lines))
+
+        out, err = self.run(file, team=str(committed_cast.team.pk), prompt="Build it")
+
+        assert "line 3 is damaged" in err
+        assert "line 6 is damaged: not_json" in err
+        assert Task.objects.get().prompt == "Build it"
+        assert trace(Attempt.objects.get()) == [
+            ("error", "failed"),
+            ("command", "started"),
+            ("command", "failed"),
+            ("agent_message", "completed"),
+        ]
+        assert [entry["line"] for entry in ImportSource.objects.get().damaged_lines] == [3, 6]
+
+    def test_a_file_that_cannot_be_read_fails_the_command_and_stops_no_other(self, committed_cast, tmp_path) -> None:
+        (tmp_path / "note.txt").write_text("Dear diary")
+        with pytest.raises(CommandError) as refused:
+            self.run(
+                tmp_path / "absent.jsonl",
+                tmp_path / "note.txt",
+                CASES / "codex-0.111.0-backend.rollout.jsonl",
+                team=str(committed_cast.team.pk),
+            )
+
+        assert refused.value.returncode == 1
+        assert "2 of 3 files" in str(refused.value)
+        assert Task.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        ("options", "argument"),
+        [
+            ({"team": "Nowhere"}, "--team"),
+            ({"team": "Core"}, "--team"),
+            ({"agent": "Nobody"}, "--agent"),
+            ({"user": "nobody"}, "--user"),
+            ({"user": None}, "--user"),
+            ({"user": "stranger"}, "--team"),
+            ({"user": "auditor"}, "--team"),
+            ({"prompt": "\x00"}, "--prompt"),
+        ],
+    )
+    def test_errors_name_the_argument(self, committed_cast: Cast, options, argument) -> None:
+        given = {"team": str(committed_cast.team.pk)} | options
+        with pytest.raises(CommandError, match=argument):
+            self.run(CASES / "codex-0.111.0-backend.rollout.jsonl", **given)
+        assert not Task.objects.exists()
+
+    def test_the_only_person_who_may_import_needs_no_naming(self, committed_cast: Cast) -> None:
+        self.run(
+            CASES / "codex-0.111.0-backend.rollout.jsonl",
+            team=str(committed_cast.other_team.pk),
+            user=None,
+        )
+        assert Task.objects.get().submitted_by_id == committed_cast.stranger.id
