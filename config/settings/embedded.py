@@ -38,3 +38,4 @@ DATABASES = {
 }
 # Static files straight from where they lie: one machine needs no collecting.
 WHITENOISE_USE_FINDERS = True
+STATIC_ROOT = None

@@ -41,6 +41,12 @@ def main():
             if not mark.exists():
                 mark.touch()
                 sys.exit(1)
+        elif word == "hang-once":
+            mark = Path(os.environ["HOME"]) / argument
+            if not mark.exists():
+                mark.touch()
+                item("reasoning", text="hanging")
+                time.sleep(120)
         elif word == "fail-until":
             if not Path(argument).exists():
                 sys.exit(1)

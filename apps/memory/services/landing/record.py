@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from uuid import UUID
 
 from apps.ledger import clock
 from apps.memory.models import FileKind, GovernedFile, Landing, LandingStatus
@@ -56,14 +55,19 @@ def is_ours(text: str | None, agent: Agent, file: str, *, policy: Policy) -> boo
     )
 
 
-def file_kind(agent: UUID, file: str, present: str | None) -> FileKind:
-    """Whose file it is: by our record, else a person's when something lies there already."""
+def file_kind(agent: Agent, file: str, present: str | None, *, policy: Policy) -> FileKind:
+    """Whose file it is: by our record; without one, ours when nothing is there or when it is what we would write.
+
+    The last is a file whose writer died before it could record it. Taken for a person's, it would keep its front
+    matter when its note is revoked.
+    """
     if file == INSTRUCTIONS_FILE:
         return FileKind.INSTRUCTIONS
-    recorded = GovernedFile.objects.filter(agent_id=agent, file=file).values_list("kind", flat=True).first()
+    recorded = GovernedFile.objects.filter(agent=agent, file=file).values_list("kind", flat=True).first()
     if recorded is not None:
         return FileKind(recorded)
-    return FileKind.OWN_SKILL if present is None else FileKind.FOREIGN_SKILL
+    ours = present is None or is_ours(present, agent, file, policy=policy)
+    return FileKind.OWN_SKILL if ours else FileKind.FOREIGN_SKILL
 
 
 def save_file_record(agent: Agent, file: str, kind: FileKind, text: str | None) -> None:

@@ -49,7 +49,7 @@ def remove_landing(*, landing: UUID, policy: Policy) -> RemovalStuck | None:
     try:
         with open_workspace(workspace_folder(workspace_of(row.agent_id))) as workspace:
             present = workspace.read(row.file)
-            kind = file_kind(row.agent_id, row.file, present)
+            kind = file_kind(row.agent, row.file, present, policy=policy)
             text, refused = _without(row, row.agent, kind, present, policy=policy)
             if refused is not None:
                 return RemovalStuck(landing=row.pk, agent=row.agent_id, file=row.file, reason=refused)

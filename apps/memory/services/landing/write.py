@@ -40,7 +40,7 @@ def write_landing(landing: Landing, *, policy: Policy) -> WriteRefused | None:
     try:
         with open_workspace(workspace_folder(workspace_of(agent.pk))) as workspace:
             present = workspace.read(landing.file)
-            kind = file_kind(agent.pk, landing.file, present)
+            kind = file_kind(agent, landing.file, present, policy=policy)
             wanted = _wanted(landing, agent, kind, present, workspace, policy=policy)
             if isinstance(wanted, WriteRefused):
                 return wanted
