@@ -8,7 +8,7 @@ from tikitaka.safety.findings import MASK
 from tikitaka.safety.shape import Grade, grade
 
 _REFERENCE = re.compile(
-    r"\$\{|\$\(|\{\{|<[A-Za-z_/$]|%\(|%[A-Z_]{2,40}%|%s|\{[A-Za-z_.]{0,40}\}|@\{|#\{|"
+    r"\$\{|\$\(|\{\{|<[A-Za-z_/$]|%\(|(?i:%[a-z_]{2,40}(?:\(x86\))?%)|%s|\{[A-Za-z_.]{0,40}\}|@\{|#\{|"
     r"(?i:os\.environ|os\.getenv|getenv|process\.env|import\.meta|env\[|env\.|env\(|environ|"
     r"secrets\.|secret\(|vault:|"
     r"op://|bws:|ssm:|sm://|akv:|keyvault|awssm|gcpsm|sops:|enc\[|!vault|!secret|!ref|!sub|!env|"
@@ -56,7 +56,7 @@ _SAMPLES = re.compile(
     r"sk_test_(?:4eC39HqLyjWDarjtT1zdp7dc|BQokikJOvBiI2HlWgH4olfQ2)|.{0,60}EXAMPLE(?:KEY|TOKEN)?"
 )
 _NAMES = re.compile(
-    r"[A-Za-z_$][A-Za-z_]{0,60}(?:\.[A-Za-z_]{1,60}){1,8}|[A-Za-z_.]{1,80}\(.{0,200}|[A-Za-z_]{1,"
+    r"[A-Za-z_$][A-Za-z_]{0,60}(?:\.[A-Za-z_]{1,60}){1,8}|[-!~]?[A-Za-z_][\w.]{0,80}\(.{0,200}|[A-Za-z_]{1,"
     r"60}\[.{0,100}|"
     r"(?:~|\.{1,2})?/[A-Za-z0-9_.-]{1,60}(?:/[A-Za-z0-9_.@-]{0,80}){0,12}|"
     r"[a-z][a-z0-9+]{1,20}://[^\s]{0,400}|[A-Za-z]:\\.{0,200}|[\w.-]{1,80}\.(?:json|ya?ml|toml|"
@@ -64,7 +64,7 @@ _NAMES = re.compile(
     r"conf|sh|go|rs|rb|java|kt|lock|log|sql|html|css|xml|csv)(?::[0-9]{1,6})?|"
     r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}|[a-z]{2,20}(?:_[a-z]{1,20}){1,8}|[a-z]{2,"
     r"20}(?:[A-Z][a-z]{1,20}){1,6}|"
-    r"[A-Z][a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,6}|--?[a-z][a-z-]{0,40}|@[\w/.-]{1,60}"
+    r"[A-Z][a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,6}|--?[a-z][a-z-]{0,40}(?:=[a-z0-9.]{1,8})?|@[\w/.-]{1,60}"
 )
 _PUBLIC = re.compile(
     r"(?:pk_(?:live|test)_|pk\.eyJ|sb_publishable_|SHA256:|sha(?:256|384|512)[:-]|MD5:|age1|ssh-|"

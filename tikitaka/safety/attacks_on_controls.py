@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tikitaka.safety.clauses import SCOPES, about_documents, aimed, near, negated, only_plain
+from tikitaka.safety.clauses import PLAIN, SCOPES, about_documents, aimed, near, negated, only_plain
 from tikitaka.safety.intent import Clause, orders
 from tikitaka.safety.wordlists import words
 
@@ -24,11 +24,31 @@ _REPORTERS = words("we they it i tests logs")
 _PEOPLE = words(
     """
     user users reviewer reviewers human humans operator operators auditor auditors customer customers team
-    results result report reports numbers evidence log logs owner manager maintainers maintainer metrics
-    coverage status
+    results result report reports evidence log logs owner manager maintainers maintainer metrics coverage status
     """
 )
 _WORK = words("note notes message messages anyone code change changes author")
+_SPLIT_VERBS = {
+    **dict.fromkeys(("turn", "switch", "shut"), words("off down")),
+    **dict.fromkeys(("leave", "keep", "take", "cut"), words("out off")),
+    "set": words("false off none no disabled zero"),
+}
+_PARTS_OF_CONTROLS = words(
+    """
+    check checks filter filters step steps log logs trail scan scanner rules module layer settings gate gates
+    review queue controls
+    """
+)
+_DELIVER = words("send put pass route submit run take push hand")
+_SWEEPING = words("this note everything every my me mine these message messages")
+_ALARMS = words("alert alerts alarm alarms notification notifications pager")
+_ITSELF = words("note message instruction instructions change you")
+_IMPERATIVES = words(
+    """
+    merge deploy commit push run release publish continue proceed go do land ship apply approve accept execute
+    just install act edit change write then and please always you
+    """
+)
 _ACTS = ("grant", "send", "disable", "destroy", "copyall", "deceive", "override", "claim")
 _TARGETS = ("privilege", "safety", "data", "secret", "mine", "everywhere", "deceive", "rules")
 
@@ -51,15 +71,18 @@ def _is_scoped(clause: Clause, at: int, other: int) -> bool:
 
 
 def _switched_off(clause: Clause) -> bool:
-    """`turn the safety checks off`: the verb's two halves stand around its object."""
+    """`turn the safety checks off`: the verb's two halves, or a setting and its value, stand around the object."""
     for at, word in enumerate(clause.words):
-        if word not in {"turn", "switch", "shut"} or negated(clause, at):
-            continue
-        if at and clause.words[at - 1] in {"we", "they", "i"}:
+        ending = _SPLIT_VERBS.get(word)
+        if ending is None or negated(clause, at) or (at and clause.words[at - 1] in _REPORTERS):
             continue
         for other in clause.roles.get("safety", ()):
-            if 0 < other - at <= 4 and "off" in clause.words[other : other + 6] and only_plain(clause, at, other):
-                return True
+            close = clause.words[other : other + 6]
+            end = next((place for place, said in enumerate(close) if said in ending), None)
+            if end is None or not 0 < other - at <= 4 or not only_plain(clause, at, other):
+                continue
+            if all(said in PLAIN or said in _PARTS_OF_CONTROLS for said in close[1:end]):
+                return word != "set" or "to" in close
     return False
 
 
@@ -68,14 +91,44 @@ def _neglected(clause: Clause) -> bool:
     said = set(clause.words)
     if clause.has("neglect") and said & _THINGS_OF_THE_READER and orders(clause, "neglect"):
         return True
-    if clause.has("need_no", "safety") and "you" in said:
+    if clause.has("need_no", "safety") and ("you" in said or clause.roles["need_no"][0] == 0):
+        return True
+    if clause.has("unasked") and clause.words[0] in _IMPERATIVES and (said & _OVERSEERS or clause.has("safety")):
+        return True
+    if _kept_away(clause):
         return True
     return bool(orders(clause, "lower")) and clause.has("bar") and bool(said & {"my", "me", "mine", "so"})
 
 
+def _kept_away(clause: Clause) -> bool:
+    """`do not send this through quarantine`."""
+    for at, word in enumerate(clause.words):
+        if (
+            word in _DELIVER
+            and negated(clause, at)
+            and {"this", "it", "them", "these"}.intersection(clause.words[at + 1 : at + 3])
+        ):
+            return any(0 < other - at <= 6 for other in clause.roles.get("safety", ()))
+    return False
+
+
 def concealment(clause: Clause) -> bool:
     """Wants something done or kept behind people's backs."""
-    if clause.has("hidden_from") and _OVERSEERS.intersection(clause.words):
+    said = set(clause.words)
+    if clause.words[0] in {"suppress", "mute", "silence"} and said & _ALARMS and said & {"this", "you", "your", "my"}:
+        return True
+    if (
+        clause.has("hidden_from")
+        and said & _OVERSEERS
+        and said & {"this", "it", "that", "these", "sure", "ensure", "second"}
+    ):
+        return True
+    if (
+        (orders(clause, "destroy") or orders(clause, "swap"))
+        and clause.has("traces")
+        and "this" in said
+        and said & _ITSELF
+    ):
         return True
     for at in clause.roles.get("conceal", ()):
         if clause.words[at] not in _WEAK_ADVERBS:
@@ -106,13 +159,21 @@ def self_approval(clause: Clause) -> bool:
             return True
         if clause.has("unfounded"):
             return True
-        if rest & {"note", "yourself", "reviewer", "reviewers"} or clause.has("safety", "disable"):
+        if rest & {"note", "notes", "yourself", "reviewer", "reviewers"} or clause.has("safety", "disable"):
             return not rest & {"once", "after", "when"}
     return False
 
 
 def blind_approval(clause: Clause) -> bool:
     """Wants approval without anybody looking."""
+    if clause.has("affirm") and (clause.has("safety") or {"every", "all", "any"}.intersection(clause.words)):
+        return True
+    if any(said.startswith(("auto-approv", "autoapprov")) for said in clause.words) and clause.has("safety"):
+        return clause.words[0] in {"make", "let", "set", "have", "please", "you"}
+    for at in orders(clause, "regard"):
+        rest = set(clause.words[at:])
+        if "as" in rest and near(clause, at, "approved", within=9) and rest & _SWEEPING and not negated(clause, at):
+            return True
     if not any(clause.words[at] == "approve" and not negated(clause, at) for at in orders(clause, "claim")):
         return False
     said = set(clause.words)

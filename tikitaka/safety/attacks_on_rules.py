@@ -12,6 +12,7 @@ _OWN = words("your all any every those my everything")
 _REQUIRED = words("must should shall need required have ought")
 _THIS = words("this next following below line lines text message note above here")
 _OF_THE_READER = words("your you me hidden verbatim above answer reply secret confidential word")
+_KNOWN_TO_YOU = words("got received given follow obey operate loaded")
 _QUESTIONS = words("did-you were-you have-you do-you are-you")
 
 
@@ -20,6 +21,8 @@ def override(clause: Clause) -> bool:
     for at, other in aimed(clause, "override", "rules", within=9, plain=True):
         if about_documents(clause, other):
             continue
+        if clause.has("reader") and _REQUIRED.intersection(clause.words):
+            return True
         if clause.has("prior") or clause.has("prompt") or clause.has("submit"):
             return True
         if _OWN.intersection(clause.words[at + 1 : other + 1]):
@@ -36,8 +39,27 @@ def voided(clause: Clause) -> bool:
     said = set(clause.words)
     if said & {"opposite", "contrary", "whatever", "regardless"} and said & {"your", "you"}:
         return True
-    close = said & {"above", "previous", "prior", "preceding", "your"} or "before this" in " ".join(clause.words)
-    return clause.has("void") and bool(close) and not about_documents(clause, 0)
+    close = said & {
+        "above",
+        "previous",
+        "prior",
+        "preceding",
+        "your",
+        "earlier",
+        "every",
+        "former",
+        "session",
+        "today",
+    } or "before this" in " ".join(clause.words)
+    limits = "all" in said and said & {
+        "restrictions",
+        "limitations",
+        "guardrails",
+        "safeguards",
+        "constraints",
+        "limits",
+    }
+    return clause.has("void") and bool(close or limits) and not about_documents(clause, 0)
 
 
 def authority(clause: Clause) -> bool:
@@ -84,6 +106,12 @@ def prompt_leak(clause: Clause) -> bool:
     """Asks for the reader's own instructions."""
     pairs = {f"{a}-{b}" for a, b in itertools.pairwise(clause.words)}
     if {"what", "which"}.intersection(clause.words[:2]) and clause.has("rules") and pairs & _QUESTIONS:
+        return True
+    if clause.words[:1] in {("what",), ("how",)} and clause.has("prompt") and "your" in clause.words:
+        return True
+    if any(
+        _KNOWN_TO_YOU.intersection(clause.words[b + 1 : b + 4]) for _, b in aimed(clause, "reveal", "rules", within=6)
+    ):
         return True
     for at, other in aimed(clause, "reveal", "prompt", within=10):
         if _OF_THE_READER.intersection(clause.words[at : other + 8]):

@@ -28,8 +28,10 @@ PLAIN = words(
     prior above before existing initial old former preceding first what has have been are is a an with its their
     from team company operator user users core current usual normal standard default received got human it up
     everything anything content ethical moral internal hidden secret strict whole entire so far just silly
-    stupid restrictive for whatever on past step steps and next off down around out not away aside following
-    attention no run use wait ask perform apply warnings alerts findings do need injection
+    stupid restrictive for whatever on past step steps and next off down around out memory knowledge not away
+    aside following attention no run use wait ask perform apply warnings alerts findings do need injection
+    triggering tripping alerting waking hitting going through running using doing calling starting being caught
+    detected by waiting asking getting
     """
 )
 ANSWERS = words("me here chat answer answers reply summary note comment message report response")

@@ -125,9 +125,9 @@ _SHAPES = (
         rf"[a-z0-9_-]{{0,31}}:)?{_V}"
     ),
     (
-        r"(?i)\b(?:identified\s{1,4}(?:by|with\s{1,4}[a-z0-9_']{1,40}\s{1,4}(?:by|as))|(?:with\s{1,"
-        r"4}|encrypted\s{1,4}|login\s{1,4})?password(?:\s{0,3}=|\s{0,3}\()?|set\s{1,4}password\s{1,"
-        r"4}for[^\n=]{1,80}=)\s{0,4}(?:password\()?(?:\"([^\"\n]{3,})\"|'([^'\n]{3,})'|(\x00{3}))"
+        r"(?i)\b(?:identified\s{1,4}(?:by|with\s{1,4}[a-z0-9_']{1,40}\s{1,4}(?:by|as))\s{1,4}|"
+        r"(?:with\s{1,4}|encrypted\s{1,4}|login\s{1,4})?password(?:\s{0,3}=\s{0,4}|\s{0,3}\(|\s{1,4})|"
+        r"set\s{1,4}password\s{1,4}for[^\n=]{1,80}=\s{0,4})(?:password\()?(?:\"([^\"\n]{3,})\"|'([^'\n]{3,})'|(\x00{3}))"
     ),
     rf"\b(?:useradd|usermod|adduser|chage)\b{_GAP}(?:-p|--password)[ =]\s{{0,3}}{_V}",
     (

@@ -51,7 +51,15 @@ def entropy(text: str) -> Iterator[Hit]:
 
 
 def _is_secret(value: str, least: int) -> bool:
-    if len(value) < least or is_uuid(value) or is_hex(value) or is_harmless(value) or "://" in value or decode(value):
+    if (
+        len(value) < least
+        or is_uuid(value)
+        or is_hex(value)
+        or is_harmless(value)
+        or "://" in value
+        or "&" in value
+        or decode(value)
+    ):
         return False
     if not (any(c.islower() for c in value) and any(c.isupper() for c in value) and any(c.isdigit() for c in value)):
         return False
@@ -61,6 +69,8 @@ def _is_secret(value: str, least: int) -> bool:
 def _is_symbol_soup(value: str) -> bool:
     """A key such as frameworks generate for themselves: symbols and digits all over, no path and no call."""
     if value.count("%") * 6 > len(value) or value.count("&#") * 12 > len(value):
+        return False
+    if "\\" in value or "[a-z" in value.lower():
         return False
     symbols = sum(character in "!@#$%^&*(=+)~" for character in value)
     return len(value) >= 40 and symbols * 6 >= len(value) and any(c.isdigit() for c in value) and "/" not in value

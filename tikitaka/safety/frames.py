@@ -42,7 +42,7 @@ _COMMENT = Pattern(
     r"any |all |every )?(?:ai|llms?|agents?|assistants?|claude|gpt|chatgpt|codex|copilot|"
     r"language models?|models?|bots?)\b\s*[:,!-]"
 )
-_FENCE = Pattern(r"(?m)^[ \t>]{0,6}(?:```+|~~~+)")
+_FENCE = Pattern(r"(?m)^[ \t>]{0,6}`{3,}[ \t]*([^\s`]*)")
 _RULE_LINE = Pattern(r"(?m)^-{3}[ \t]*\r?$")
 _IMAGE = Pattern(
     r"!\[[^\]\n]{0,200}\]\(\s*<?(https?://[^\s)>]{1,1000})|<img[^>\n]{1,"
@@ -50,13 +50,8 @@ _IMAGE = Pattern(
     r"600})"
 )
 _SLOT = Pattern(
-    r"(?i)[?&/=](?:[^&\s]{0,40}=)?(?:[A-Z_]*(?:HISTORY|SECRET|TOKEN|PROMPT|DATA|NOTES?|CONTEXT|"
-    r"CONVERSATION|PASSWORD|KEY|CONTENT|SUMMARY|ENV|CREDENTIALS?|TRANSCRIPT|MEMORY|HERE)"
-    r"[A-Z_]*\b|\{[^}]{1,60}\}|\$\{?[A-Za-z(]|<[a-z_ ]{2,40}>|%7B|\[[^\]]{2,60}\]?)"
-)
-_SCHEME = Pattern(
-    r"(?i)\]\(\s*(?:javascript|vbscript|data:text/html)[:;,]|<(?:script|iframe|object|embed)[\s>]"
-    r"|\bon(?:error|load|click)\s*=\s*[\"']"
+    r"[?&][^=&\s]{0,40}=(?:[A-Z_]{0,40}(?:HISTORY|SECRET|TOKEN|PROMPT|DATA|NOTES?|CONTEXT|CONVERSATION|PASSWORD|"
+    r"KEY|CONTENT|SUMMARY|ENV|CREDENTIALS?|TRANSCRIPT|MEMORY|HERE)[A-Z_]{0,40}(?:$|[&#])|\{|\$|<|%7[Bb]|\[)|/\{{1,2}[a-z_]{2,40}\}"
 )
 
 
@@ -112,5 +107,3 @@ def _loaded(text: str) -> Iterator[Hit]:
             or (query and _SLOT.search(address) and contains_suspicious(address))
         ):
             yield Hit("frame.beacon", *match.span(group), "An address that would carry data away when it is shown.")
-    for match in _SCHEME.finditer(text):
-        yield Hit("frame.script", *match.span(), "Runs a script where the note is shown.")

@@ -33,8 +33,12 @@ class Clause:
         return all(name in self.roles for name in names)
 
 
+_ELISION = re.compile("(?i)^(?:l|d|dell|all|nell|sull|dall|un|qu|n|s|j|c)['’](?=[^\\W\\d_]{3})")
+
+
 def fold(word: str) -> str:
     """Lower case without accents, so that spelling habits do not matter."""
+    word = _ELISION.sub("", word)
     if word.isascii():
         return word.lower().replace("'", "").replace("’", "")
     decomposed = unicodedata.normalize("NFD", word.lower())

@@ -51,7 +51,7 @@ _ASSIGNS = re.compile(
 _BARE_VALUE = re.compile(r"[^\s\"'`<>|，。、“”「」]{1,4096}")
 _LINE_VALUE = re.compile(r"[^\s\"'`]{1,4096}")
 _QUOTED_UNTIL = {q: re.compile(rf"(?:\\.|[^{q}\\\n]){{0,4096}}") for q in "\"'`"}
-_GRADED = 160
+_GRADED = 96
 _CLOSING = {"“": "”", "„": "”", "‘": "’", "«": "»", "「": "」", "『": "』", "”": "”", "’": "’"}
 
 
@@ -127,8 +127,8 @@ def _judge(head: str, word: str, tail: str) -> tuple[bool, bool] | None:
     before = [part.lower() for part in _PARTS.findall(head)]
     after = [part.lower() for part in _PARTS.findall(tail)]
     glued_before = bool(head) and head[-1].isalpha() and not (head[-1].islower() and word[0].isupper())
-    glued_after = bool(tail) and tail[0].isalpha() and not tail[0].isupper()
-    if glued_after and not (word.isupper() and tail.isupper()):
+    glued_after = bool(tail) and tail[0].isalpha() and (not tail[0].isupper() or word.isupper())
+    if glued_after:
         return None
     if (
         glued_before

@@ -26,32 +26,39 @@ VERB_FINAL = words(
 
 FOREIGN: dict[str, str] = {
     "override": """
-        ignorier* | vergiss | vergesst | vergessen sie | missachte* | überspring* | umgehe* |
-        setz dich hinweg | ignora | ignorad | ignore | ignoren | olvida | olvide | olviden | descarta |
-        omite | omita | desobedece | salta | ignorez | oublie | oubliez | néglige* | passe outre |
-        contourne* | ne tiens pas compte | ne tenez pas compte | ne suis plus | ignorem | esqueça |
-        esquece | esqueçam | desconsidere | despreza | descarte | ignorate | ignori | dimentica |
-        dimenticate | trascura | scarta | scavalca | negeer | negeert | vergeet | sla over | omzeil |
-        ignorera | glöm | strunta i | bortse från | ignorer | glem | se bort fra | ohita | unohda |
-        älä välitä | zignoruj | ignoruj | zignorujcie | zapomnij | pomiń | odrzuć | ignorujte | zapomeň |
-        zapomeňte | ignoră | ignorați | uită | uitați | hagyd figyelmen | felejtsd | hagyja figyelmen |
-        yok say | yoksay* | görmezden gel* | unut | unutun | dikkate alma* | boş ver | игнорируй* |
-        проигнорируй* | забудь* | отбрось* | не обращай* | не следуй* | обойди* | пренебреги* | ігноруй* |
-        проігноруй* | знехтуй* | игнорирай* | забрави | пренебрегни | αγνόησε | αγνοήστε | ξέχνα | ξέχασε |
-        ξεχάστε | παράβλεψε | تجاهل | تجاهلي | تجاهلوا | انس | انسَ | تجاوز | התעלם | התעלמי | התעלמו |
-        שכח | שכחי | نادیده | فراموش کن | अनदेखा | नज़रअंदाज़ | नजरअंदाज | भूल जाओ | भूल जाएं | अनदेखी |
-        উপেক্ষা | ভুলে যান | 忽略 | 无视 | 無視 | 忽視 | 忘记 | 忘掉 | 忘記 | 不要理会 | 别管 | 抛开 |
-        放弃 | 绕过 | 跳过 | 无須遵守 | 忘れて | 無効に | 従わない | 무시 | 잊어 | 잊고 | 따르지 마 |
-        무효 | bỏ qua | phớt lờ | quên đi | quên hết | lờ đi | abaikan | lupakan | jangan hiraukan |
-        hiraukan | kesampingkan | puuza | sahau | ละเว้น | ไม่ต้องสนใจ | เพิกเฉย | ลืม | ข้าม | புறக்கணி |
-        ignoreeri | unusta | ignorē | aizmirsti | ignoruok | pamiršk | zanemari | zaboravi | ignoriraj |
-        pozabi
+        haz caso omiso | haga caso omiso | no hagas caso | no sigas | pasa por alto | non seguire |
+        fais abstraction | ne fais pas attention | não siga | não sigas | halte dich nicht an |
+        beachte nicht | befolge nicht | не слушай* | не соблюдай* | не выполняй* | не дотримуйся* |
+        不要遵守 | 不要遵循 | 不用理会 | 守らなくて | 따르지 말 | 지키지 마 | 지키지 말 | ignorier* |
+        vergiss | vergesst | vergessen sie | missachte* | überspring* | umgehe* | setz dich hinweg |
+        ignora | ignorad | ignore | ignoren | olvida | olvide | olviden | descarta | omite | omita |
+        desobedece | salta | ignorez | oublie | oubliez | néglige* | passe outre | contourne* |
+        ne tiens pas compte | ne tenez pas compte | ne suis plus | ignorem | esqueça | esquece | esqueçam |
+        desconsidere | despreza | descarte | ignorate | ignori | dimentica | dimenticate | trascura |
+        scarta | scavalca | negeer | negeert | vergeet | sla over | omzeil | ignorera | glöm | strunta i |
+        bortse från | ignorer | glem | se bort fra | ohita | unohda | älä välitä | zignoruj | ignoruj |
+        zignorujcie | zapomnij | pomiń | odrzuć | ignorujte | zapomeň | zapomeňte | ignoră | ignorați |
+        uită | uitați | hagyd figyelmen | felejtsd | hagyja figyelmen | yok say | yoksay* |
+        görmezden gel* | unut | unutun | dikkate alma* | boş ver | игнорируй* | проигнорируй* | забудь* |
+        отбрось* | не обращай* | не следуй* | обойди* | пренебреги* | ігноруй* | проігноруй* | знехтуй* |
+        игнорирай* | забрави | пренебрегни | αγνόησε | αγνοήστε | ξέχνα | ξέχασε | ξεχάστε | παράβλεψε |
+        تجاهل | تجاهلي | تجاهلوا | انس | انسَ | تجاوز | התעלם | התעלמי | התעלמו | שכח | שכחי | نادیده |
+        فراموش کن | अनदेखा | नज़रअंदाज़ | नजरअंदाज | भूल जाओ | भूल जाएं | अनदेखी | উপেক্ষা | ভুলে যান |
+        忽略 | 无视 | 無視 | 忽視 | 忘记 | 忘掉 | 忘記 | 不要理会 | 别管 | 抛开 | 放弃 | 绕过 | 跳过 |
+        无須遵守 | 忘れて | 無効に | 従わない | 무시 | 잊어 | 잊고 | 따르지 마 | 무효 | bỏ qua | phớt lờ |
+        quên đi | quên hết | lờ đi | abaikan | lupakan | jangan hiraukan | hiraukan | kesampingkan |
+        puuza | sahau | ละเว้น | ไม่ต้องสนใจ | เพิกเฉย | ลืม | ข้าม | புறக்கணி | ignoreeri | unusta |
+        ignorē | aizmirsti | ignoruok | pamiršk | zanemari | zaboravi | ignoriraj | pozabi
     """,
     "rules": """
-        anweisung* | regel | regeln | richtlinie* | vorgaben | vorschrift* | instruktion* | befehle |
-        instruccion* | instrucciones | reglas | norma | normas | directrices | indicaciones | órdenes |
-        consigne* | instructions | règle* | directive* | ordres | instruções | instrução | regra* |
-        diretriz* | ordens | istruzion* | regol* | direttiv* | ordini | instructie* | regels | richtlijn* |
+        was man dir gesagt | was dir gesagt | alles davor | alles vorherige | alles bisherige |
+        lo anterior | lo que te dijeron | lo que te han dicho | ce qui précède | ce qu on t a dit |
+        o que foi dito | tudo acima | quanto sopra | quello che ti | всё что было | всё выше |
+        что тебе говорили | 上文 | 上面的内容 | 前面的内容 | これまで | 今までの | anweisung* | regel |
+        regeln | richtlinie* | vorgaben | vorschrift* | instruktion* | befehle | instruccion* |
+        instrucciones | reglas | norma | normas | directrices | indicaciones | órdenes | consigne* |
+        instructions | règle* | directive* | ordres | instruções | instrução | regra* | diretriz* |
+        ordens | istruzion* | regol* | direttiv* | ordini | instructie* | regels | richtlijn* |
         opdrachten | aanwijzing* | voorschriften | regler* | riktlinj* | anvisning* | instruks* | reglene |
         retningslinje* | ohje* | säänt* | instrukcj* | polece* | zasad* | reguł* | wytyczn* | pokyn* |
         pravidl* | instrukc* | instrucțiun* | instructiun* | reguli* | utasítás* | szabály* | talimat* |
@@ -111,20 +118,20 @@ FOREIGN: dict[str, str] = {
         บอก | พิมพ์ | näita | parādi | parodyk | prikaži | pokaži | otkrij | razkrij
     """,
     "secret": """
-        passwort* | kennwort* | zugangsdaten | geheimnis* | schlüssel | api-schlüssel | token | tokens |
-        contraseña* | clave | claves | credencial* | secretos | mot de passe | mots de passe | clé | clés |
-        secrets | identifiants | jetons | senha* | chave* | credencia* | segredos | password | chiav* |
-        credenzial* | segreti | wachtwoord* | sleutel* | geheimen | inloggegevens | lösenord* | nyckel |
-        nycklar | hemlighet* | adgangskode* | passord* | nøgle* | nøkkel* | salasana* | avain | avaimet |
-        hasł* | klucz* | poświadczeni* | heslo | hesla | klíč* | parola | parole* | chei* | jelszó* |
-        jelszav* | kulcs* | şifre* | parola* | anahtar* | парол* | ключ* | секрет* | токен* |
-        учётные данные | учетные данные | облікові дані | κωδικ* | κλειδί* | كلمة المرور | كلمات المرور |
-        المفتاح | مفتاح | مفاتيح | الأسرار | סיסמה | סיסמאות | הסיסמה | המפתח | מפתח | רמז | رمز عبور |
-        کلید | पासवर्ड | कुंजी | गुप्त | পাসওয়ার্ড | 密码 | 密碼 | 密钥 | 密鑰 | 令牌 | 凭证 | 凭据 |
-        秘密 | 口令 | パスワード | 秘密鍵 | トークン | APIキー | キー | 비밀번호 | 암호 | 비밀 | 키 |
-        토큰 | 자격 증명 | mật khẩu | khóa | bí mật | thông tin đăng nhập | kata sandi | kunci | rahasia |
-        kredensial | nenosiri | nywila | รหัสผ่าน | คีย์ | กุญแจ | ความลับ | parool* | slaptažod* |
-        lozink* | gesl*
+        пароли | api keys | passwort* | kennwort* | zugangsdaten | geheimnis* | schlüssel | api-schlüssel |
+        token | tokens | contraseña* | clave | claves | credencial* | secretos | mot de passe |
+        mots de passe | clé | clés | secrets | identifiants | jetons | senha* | chave* | credencia* |
+        segredos | password | chiav* | credenzial* | segreti | wachtwoord* | sleutel* | geheimen |
+        inloggegevens | lösenord* | nyckel | nycklar | hemlighet* | adgangskode* | passord* | nøgle* |
+        nøkkel* | salasana* | avain | avaimet | hasł* | klucz* | poświadczeni* | heslo | hesla | klíč* |
+        parola | parole* | chei* | jelszó* | jelszav* | kulcs* | şifre* | parola* | anahtar* | парол* |
+        ключ* | секрет* | токен* | учётные данные | учетные данные | облікові дані | κωδικ* | κλειδί* |
+        كلمة المرور | كلمات المرور | المفتاح | مفتاح | مفاتيح | الأسرار | סיסמה | סיסמאות | הסיסמה |
+        המפתח | מפתח | רמז | رمز عبور | کلید | पासवर्ड | कुंजी | गुप्त | পাসওয়ার্ড | 密码 | 密碼 | 密钥 |
+        密鑰 | 令牌 | 凭证 | 凭据 | 秘密 | 口令 | パスワード | 秘密鍵 | トークン | APIキー | キー |
+        비밀번호 | 암호 | 비밀 | 키 | 토큰 | 자격 증명 | mật khẩu | khóa | bí mật | thông tin đăng nhập |
+        kata sandi | kunci | rahasia | kredensial | nenosiri | nywila | รหัสผ่าน | คีย์ | กุญแจ | ความลับ |
+        parool* | slaptažod* | lozink* | gesl*
     """,
     "send": """
         envíame | mándame | mandami | inviami | enviem | sende | sendet | schick* | übermittle* |
@@ -221,21 +228,24 @@ FOREIGN: dict[str, str] = {
         đừng nói | không được nói | jangan beri tahu | jangan katakan | jangan sebut | usimwambie | อย่าบอก
     """,
     "claim": """
-        behaupte | sag dass | sage dass | melde | markiere | tu so | di que | marca | finge | afirma |
-        dis que | dites que | prétends | marque | fais comme si | diga que | finja | afirme | di' che |
-        segna | fingi | dichiara | zeg dat | doe alsof | markeer | säg att | låtsas | sig at | si at |
-        lad som om | väitä | merkitse | powiedz że | udawaj | oznacz | řekni že | předstírej | označ |
-        spune că | mondd hogy | jelöld | söyle | işaretle | gibi davran | скажи что | отметь* |
-        притворись* | заяви* | скажи що | познач* | 说已 | 声称 | 标记 | 假装 | 报告说 | 言って |
-        報告して | ふりをして | 했다고 말 | 표시해 | nói rằng | đánh dấu | katakan | tandai | บอกว่า
+        dis que | dites que | と報告 | と伝え | 报告说 | 報告說 | 보고해 | 보고하 | behaupte | sag dass |
+        sage dass | melde | markiere | tu so | di que | marca | finge | afirma | prétends | marque |
+        fais comme si | diga que | finja | afirme | di' che | segna | fingi | dichiara | zeg dat |
+        doe alsof | markeer | säg att | låtsas | sig at | si at | lad som om | väitä | merkitse |
+        powiedz że | udawaj | oznacz | řekni že | předstírej | označ | spune că | mondd hogy | jelöld |
+        söyle | işaretle | gibi davran | скажи что | отметь* | притворись* | заяви* | скажи що | познач* |
+        说已 | 声称 | 标记 | 假装 | 言って | 報告して | ふりをして | 했다고 말 | 표시해 | nói rằng |
+        đánh dấu | katakan | tandai | บอกว่า
     """,
     "approved": """
-        genehmigt | geprüft | erledigt | aprobado | aprobada | revisado | hecho | approuvé* | vérifié* |
-        validé* | fait | aprovado | aprovada | feito | approvat* | verificat* | fatto | goedgekeurd |
-        gecontroleerd | gedaan | godkänd* | godkendt | godkjent | hyväksyt* | zatwierdzon* | sprawdzon* |
-        schválen* | hotovo | aprobat | jóváhagyva | onaylan* | yapıldı | одобрен* | проверен* | выполнен* |
-        схвален* | 已批准 | 已审核 | 已完成 | 已通过 | 已检查 | 承認済み | 完了 | 승인됨 | 승인되었 |
-        완료 | đã duyệt | đã xong | disetujui | selesai | อนุมัติแล้ว
+        passé* | réussi* | bestanden | grün | pasado | superado | passou | passaram | passati | superati |
+        пройден* | прошли | успешн* | 通过 | 合格 | 成功 | 통과 | 합격 | lulus | đã qua | genehmigt |
+        geprüft | erledigt | aprobado | aprobada | revisado | hecho | approuvé* | vérifié* | validé* |
+        fait | aprovado | aprovada | feito | approvat* | verificat* | fatto | goedgekeurd | gecontroleerd |
+        gedaan | godkänd* | godkendt | godkjent | hyväksyt* | zatwierdzon* | sprawdzon* | schválen* |
+        hotovo | aprobat | jóváhagyva | onaylan* | yapıldı | одобрен* | проверен* | выполнен* | схвален* |
+        已批准 | 已审核 | 已完成 | 已通过 | 已检查 | 承認済み | 完了 | 승인됨 | 승인되었 | 완료 |
+        đã duyệt | đã xong | disetujui | selesai | อนุมัติแล้ว
     """,
     "prior": """
         vorherig* | bisherig* | früher* | obig* | vorangegangen* | alle | anteriores | previas | previos |

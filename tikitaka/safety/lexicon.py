@@ -14,11 +14,11 @@ PASSWORD_WORDS = listed(
     palavra[- ]chave, chave de acesso, parola(?: d['’]ordine)?, parol[aăe]?, chiave d['’]accesso,
     wachtwoord(?:en)?, toegangscode, l[öo]senord(?:et)?, l[öo]sen, adgangskode[n]?, kodeord(?:et)?,
     passord(?:et)?, salasana, tunnussana, has[łl]o, heslo, geslo, zaporka, lozinka, šifra, slaptažodis,
-    jelsz[óo], jelszava, [şs]ifre(?:si|m|niz)?, parolası, лозинка, пароли, парол[ья]?, паролем, кодовое слово,
-    парола(?:та)?, κωδικ[όο]ς(?: πρόσβασης)?, συνθηματικό, סיסמ[הא], הסיסמה, كلمة (?:ال)?(?:مرور|سر),
-    رمز (?:عبور|المرور), گذرواژه, پاس ?ورد, पासवर्ड, কূটশব্দ|পাসওয়ার্ড, கடவுச்சொல், รหัสผ่าน, m[ậa]t kh[ẩa]u,
-    kata ?sandi, kata laluan, sandi, nywila, neno la siri, 密\s?码, 密碼, 口令, パスワード, パスフレーズ,
-    暗証番号, 비밀번호, 비번, 암호, 패스워드
+    jelsz[óo], jelszava, [şs]ifre(?:si|m|niz)?, parolası, лозинка, пароли, парол[ья]?, паролем,
+    кодовое слово, парола(?:та)?, κωδικ[όο]ς(?: πρόσβασης)?, συνθηματικό, סיסמ[הא], הסיסמה,
+    كلمة (?:ال)?(?:مرور|سر), رمز (?:عبور|المرور), گذرواژه, پاس ?ورد, पासवर्ड, কূটশব্দ|পাসওয়ার্ড, கடவுச்சொல்,
+    รหัสผ่าน, m[ậa]t kh[ẩa]u, kata ?sandi, kata laluan, sandi, nywila, neno la siri, 密\s?码, 密碼, 口令,
+    パスワード, パスフレーズ, 暗証番号, 비밀번호, 비번, 암호, 패스워드
     """
 )
 
@@ -27,24 +27,25 @@ TOKEN_WORDS = listed(
     r"""
     secret[s]?, token[s]?, api[ _.-]?key[s]?, apikey[s]?, api[ _.-]?secret, api[ _.-]?token,
     access[ _.-]?keys?, credential[s]?, creds?, private[ _.-]?key, signing[ _.-]?key, encryption[ _.-]?key,
-    master[ _.-]?key, shared[ _.-]?key, account[ _.-]?key, auth[ _.-]?key, auth[ _.-]?code, authtoken, bearer,
-    client[ _.-]?secret, webhook[ _.-]?secret, connection[ _.-]?string, secret[ _.-]?key(?:[ _.-]?base)?,
-    secretkey, pre[ _.-]?shared[ _.-]?key, psk, license[ _.-]?key, serial[ _.-]?key, deploy[ _.-]?key,
-    session[ _.-]?(?:id|key|cookie|token), sessionid, jsessionid, phpsessid, totp(?:[ _.-]?(?:seed|secret))?,
-    otp[ _.-]?(?:seed|secret)?, mfa[ _.-]?(?:seed|secret), 2fa[ _.-]?(?:seed|secret|code),
-    recovery[ _.-]?(?:code|key)s?, backup[ _.-]?codes?, seed, salt, pepper, pin, unlock[ _.-]?(?:code|key),
-    join[ _.-]?key, host[ _.-]?key, auth, dsn, pat, jwt, cookie, pw, pass, key, passkey, fernet, hmac,
-    consumer[ _.-]?(?:key|secret), app[ _.-]?(?:key|secret), storage[ _.-]?key, sas, community, requirepass,
-    masterauth, masteruser[ _.-]?password, auth[ _.-]?string, pgpassword, mysql_pwd, kubeconfig, signature,
-    login, license, code, (?:zugangs|api-?|geheim|zugriffs)(?:schl[üu]ssel|token), schl[üu]ssel, geheimnis,
-    zugangsdaten, anmeldedaten, token d['’]acc[eè]s, cl[ée](?: secr[eè]te| d['’]api| api| priv[ée]e), jeton,
-    identifiants?, llave, ficha, credencial(?:es)?, secreto, clave (?:api|secreta),
-    chave(?: de api| secreta| api)?, segredo, credenciais, chiave(?: api| segreta)?, segreto, credenziali,
-    gettone, sleutel, geheim, nyckel, hemlighet, n[øo]gle, hemmelighed, n[øo]kkel, avain, klucz(?: api)?,
-    sekret, kl[ií][čc], tajemstv[ií], kulcs, titok, cheie, anahtar(?:ı)?, секрет, токен, ключ, ключ доступа,
-    учётные данные, таємниця, ключ доступу, тайна, κλειδί, μυστικό, מפתח, סוד, المفتاح|مفتاح, الرمز|رمز, کلید,
-    कुंजी, टोकन, กุญแจ, โทเค็น|โทเคน, khóa|khoá, kunci, rahasia, 密钥|密鑰|金鑰, 令牌, 秘钥|秘鑰, 凭证|憑證,
-    凭据, トークン, シークレット, 秘密鍵, キー, 토큰, 비밀키, 시크릿, 키
+    master[ _.-]?key, shared[ _.-]?key, account[ _.-]?key, auth[ _.-]?key, auth[ _.-]?code, authtoken,
+    bearer, client[ _.-]?secret, webhook[ _.-]?secret, connection[ _.-]?string,
+    secret[ _.-]?key(?:[ _.-]?base)?, secretkey, pre[ _.-]?shared[ _.-]?key, psk, license[ _.-]?key,
+    serial[ _.-]?key, deploy[ _.-]?key, session[ _.-]?(?:id|key|cookie|token), sessionid, jsessionid,
+    phpsessid, totp(?:[ _.-]?(?:seed|secret))?, otp[ _.-]?(?:seed|secret)?, mfa[ _.-]?(?:seed|secret),
+    2fa[ _.-]?(?:seed|secret|code), recovery[ _.-]?(?:code|key)s?, backup[ _.-]?codes?, seed, salt, pepper,
+    pin, unlock[ _.-]?(?:code|key), join[ _.-]?key, host[ _.-]?key, auth, dsn, pat, jwt, cookie, pw, pass,
+    key, passkey, fernet, hmac, consumer[ _.-]?(?:key|secret), app[ _.-]?(?:key|secret), storage[ _.-]?key,
+    sas, community, requirepass, masterauth, masteruser[ _.-]?password, auth[ _.-]?string, pgpassword,
+    mysql_pwd, kubeconfig, login, (?:zugangs|api-?|geheim|zugriffs)(?:schl[üu]ssel|token), schl[üu]ssel,
+    geheimnis, zugangsdaten, anmeldedaten, token d['’]acc[eè]s,
+    cl[ée](?: secr[eè]te| d['’]api| api| priv[ée]e), jeton, identifiants?, llave, ficha, credencial(?:es)?,
+    secreto, clave (?:api|secreta), chave(?: de api| secreta| api)?, segredo, credenciais,
+    chiave(?: api| segreta)?, segreto, credenziali, gettone, sleutel, geheim, nyckel, hemlighet, n[øo]gle,
+    hemmelighed, n[øo]kkel, avain, klucz(?: api)?, sekret, kl[ií][čc], tajemstv[ií], kulcs, titok, cheie,
+    anahtar(?:ı)?, секрет, токен, ключ, ключ доступа, учётные данные, таємниця, ключ доступу, тайна, κλειδί,
+    μυστικό, מפתח, סוד, المفتاح|مفتاح, الرمز|رمز, کلید, कुंजी, टोकन, กุญแจ, โทเค็น|โทเคน, khóa|khoá, kunci,
+    rahasia, 密钥|密鑰|金鑰, 令牌, 秘钥|秘鑰, 凭证|憑證, 凭据, トークン, シークレット, 秘密鍵, キー, 토큰,
+    비밀키, 시크릿, 키
     """
 )
 

@@ -26,8 +26,8 @@ _LINKS = words(
     adalah ialah este bylo byl είναι это изменён изменен такой теперь является है हैं olarak idi became becomes
     remains stays equals set reset currently still temporarily gesetzt auf sur as named called hieß blijft wordt
     werd sono fue sigue nyt nu ny nová nowe nové eski yeni új az always just only simply reads like value = :=
-    => -> : - – — → : ： ＝ は が 是 为 為 は、 은 는 이 가 هو هي היא הוא คือ
-    with mit con avec com med using via user pass
+    => -> : - – — → : ： ＝ は が 是 为 為 は、
+    은 는 이 가 هو هي היא הוא คือ with mit con avec com med using via user pass
     pw und and y et e и
     """
 )

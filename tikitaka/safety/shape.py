@@ -38,6 +38,9 @@ _MARK = re.compile(r"[a-zA-Z]{2,10}[_-](?:[a-z0-9]{2,6}[_-])?")
 _CAPITALS = re.compile(r"[A-Z0-9]{16,256}=*")
 _CAMEL = re.compile(r"(?:[A-Z]{0,6}[a-z]{2,24}){1,8}[A-Z]{0,6}")
 _NUMBERED = re.compile(r"(?:[A-Z]{0,6}[a-z]{2,24}){1,3}[A-Z]{0,6}[0-9]{0,4}")
+_WORDY = re.compile(
+    r"(?:[A-Z]?[a-z]{2,24}|[A-Z]{2,24}|[0-9]{1,6})(?:[-_.:]{1,2}(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24}|[0-9]{1,6})){1,16}"
+)
 _ADDRESS = re.compile(r"\[?[\w.-]{1,120}\]?:[0-9]{2,5}|[A-Za-z_]\w{0,40}\([^)]{0,80}\)?;?")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
@@ -111,6 +114,8 @@ def _is_random(value: str) -> bool:
         return False
     if _CAPITALS.fullmatch(value) and any(c.isdigit() for c in value):
         return True
+    if _WORDY.fullmatch(value):
+        return False
     changes = _class_changes(value)
     if any(c.isdigit() for c in value):
         return changes * 4 >= length

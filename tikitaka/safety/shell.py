@@ -21,6 +21,7 @@ _SHELLS = words(
     deno bun osascript source . eval sudo xargs tclsh
     """
 )
+_LANGUAGES = words("python python2 python3 perl ruby node php lua deno bun osascript tclsh cmd")
 _FETCHERS = words(
     """
     curl wget fetch http https aria2c lwp-request lynx iwr irm invoke-webrequest invoke-restmethod httpie xh
@@ -66,6 +67,7 @@ _SENSITIVE = re.compile(
     r"\.bash_history|memory|notes|token|/proc/self/environ|AGENTS\.md|CLAUDE\.md|whoami|hostname|"
     r"passwd)"
 )
+_BARE_HOST = re.compile(r"[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,4}/\S")
 _PUSH = Pattern(r"\bgit\s+(?:push|remote\s+(?:add|set-url)|clone\s+--mirror)\b[^\n|;]*")
 _SUBSTITUTED = Pattern(
     r"\b(?:curl|wget|nslookup|dig|ping|http)\b[^\n|;]*(?:\$\(|`)\s*(?:env|cat|printenv|whoami|id|"
@@ -86,7 +88,7 @@ def shell_shapes(text: str) -> Iterator[Hit]:
     """Every dangerous command of the text."""
     for rule, detail, pattern in SHAPES:
         match = pattern.search(text)
-        if match:
+        if match and not (rule == "shell.encoded" and _is_trusted(tuple(match.group().split()))):
             yield Hit(rule, *match.span(), detail)
     commands = _commands(text)
     for command in commands:
@@ -165,13 +167,17 @@ def _pipelines(text: str, commands: list[_Command]) -> Iterator[Hit]:
             opened in {"<(", "$("} and after.name in _FETCHERS and _runs(before.words) and not _is_trusted(after.words)
         ):
             yield Hit("shell.remote_code", before.start, after.end, "Runs what it fetches from an address.")
-    joined = [
-        c for c in commands if c.name in _FETCHERS and contains_outside(" ".join(c.words)) and not _is_trusted(c.words)
-    ]
+    joined = [command for command in commands if command.name in _FETCHERS and _fetches_outside(command.words)]
     for command in joined:
         saved = _saved_as(command.words)
         if saved and any(_executes(other, saved) for other in commands if other.start > command.start):
             yield Hit("shell.remote_code", command.start, len(text), "Runs what it fetches from an address.")
+
+
+def _fetches_outside(words: tuple[str, ...]) -> bool:
+    if contains_outside(" ".join(words)):
+        return not _is_trusted(words)
+    return any(_BARE_HOST.match(word) and not is_own(word.split("/", 1)[0]) for word in words[1:])
 
 
 def _runs_input(command: _Command) -> bool:
@@ -179,6 +185,10 @@ def _runs_input(command: _Command) -> bool:
         return False
     names = [word.rsplit("/", 1)[-1].lower() for word in command.words[:3]]
     first = names[1] if names[0] in {"sudo", "env", "nohup", "doas"} and len(names) > 1 else names[0]
+    at = names.index(first)
+    argument = command.words[at + 1] if len(command.words) > at + 1 else "-"
+    if first in _LANGUAGES and argument != "-" and not argument.startswith("/dev/stdin"):
+        return False
     return first in _SHELLS - {"sudo", "xargs"} or (first == "xargs" and any(n in _SHELLS for n in names[1:]))
 
 

@@ -7,18 +7,21 @@ from tikitaka.safety.wordlists import words
 # A phrase is its words with blanks; a star at the end of a word takes any ending.
 ENGLISH: dict[str, str] = {
     "override": """
-        ignore | disregard | forget | override | bypass | discard | neglect | overrule | supersede |
-        abandon | drop | erase | dismiss | unlearn | void | pay no attention | set aside | throw away |
-        throw out | do not follow | dont follow | stop following | do not obey | stop obeying |
-        do not listen | no longer follow | cease following | refuse to follow | break | violate | toss |
-        scrap | lay aside | put aside | leave behind | no longer apply | are void | are cancelled |
-        are canceled | are suspended | is void | no longer binding | disobey
+        do not have to obey | do not have to follow | dont have to obey | dont have to follow |
+        need not follow | need not obey | no longer have to follow | no longer have to obey |
+        do not need to follow | do not need to obey | dont need to follow | not required to follow |
+        not obliged to follow | ignore | disregard | forget | override | bypass | discard | neglect |
+        overrule | supersede | abandon | drop | erase | dismiss | unlearn | void | pay no attention |
+        set aside | throw away | throw out | do not follow | dont follow | stop following | do not obey |
+        stop obeying | do not listen | no longer follow | cease following | refuse to follow | break |
+        violate | toss | scrap | lay aside | put aside | leave behind | no longer apply | are void |
+        are cancelled | are canceled | are suspended | is void | no longer binding | disobey
     """,
     "prior": """
-        previous | previously | prior | above | earlier | preceding | former | existing | initial |
-        original | old | foregoing | past | were given | you were told | was told | you have been given |
-        you got | you received | until now | so far | before this | up to now | all other | every other |
-        before
+        this message | came before this | previous | previously | prior | above | earlier | preceding |
+        former | existing | initial | original | old | foregoing | past | were given | you were told |
+        was told | you have been given | you got | you received | until now | so far | before this |
+        up to now | all other | every other | before
     """,
     "rules": """
         instruction | instructions | rule | rules | guideline | guidelines | directive | directives |
@@ -30,22 +33,25 @@ ENGLISH: dict[str, str] = {
         all of the above | anything above | what came before
     """,
     "prompt": """
-        everything above | all text above | everything before this | above this line | text above |
-        words above | lines above | all of the above | given to you | you received | you have been given |
-        before this conversation | told at the start | at the start of this | system prompt |
-        system message | system prompts | hidden prompt | hidden instructions | secret instructions |
-        initial prompt | initial instructions | original prompt | original instructions |
-        developer message | developer prompt | developer instructions | system instructions |
-        system rules | your instructions | your prompt | your rules | your guidelines | your system |
-        your initial | your configuration | internal instructions | internal rules | internal prompt |
-        instructions you were given | rules you were given | rules you were initialised |
-        rules you were initialized | rules you follow | instructions you follow | initialised with |
-        initialized with | started with | were told at the start | first message | text above this |
-        text before this | the prompt you | prompt you were | prompt verbatim | instructions verbatim |
-        context window | preamble | meta prompt | base prompt | configured with | tool definitions |
-        tools you have | your tools | your hidden | your secret | confidential instructions | priming |
-        instructions above | system text | system role | your briefing | your directives | your policies |
-        you were configured
+        hidden part of the prompt | part of the prompt | part of your prompt | first lines of the prompt |
+        start of the prompt | came before this | that came before | before this note |
+        before this message | precedes this | preceding this note | you got from | your operator |
+        your operators | everything above | all text above | everything before this | above this line |
+        text above | words above | lines above | all of the above | given to you | you received |
+        you have been given | before this conversation | told at the start | at the start of this |
+        system prompt | system message | system prompts | hidden prompt | hidden instructions |
+        secret instructions | initial prompt | initial instructions | original prompt |
+        original instructions | developer message | developer prompt | developer instructions |
+        system instructions | system rules | your instructions | your prompt | your rules |
+        your guidelines | your system | your initial | your configuration | internal instructions |
+        internal rules | internal prompt | instructions you were given | rules you were given |
+        rules you were initialised | rules you were initialized | rules you follow |
+        instructions you follow | initialised with | initialized with | started with |
+        were told at the start | first message | text above this | text before this | the prompt you |
+        prompt you were | prompt verbatim | instructions verbatim | context window | preamble |
+        meta prompt | base prompt | configured with | tool definitions | tools you have | your tools |
+        your hidden | your secret | confidential instructions | priming | instructions above |
+        system text | system role | your briefing | your directives | your policies | you were configured
     """,
     "reveal": """
         read | show | reveal | print | output | display | repeat | dump | write | recite | expose | leak |
@@ -57,14 +63,15 @@ ENGLISH: dict[str, str] = {
         surface | spit out | reproduce | restate | rephrase | paraphrase | divulge | surrender | hand me
     """,
     "secret": """
-        .env | the environment | password | passwords | api key | api keys | apikey | secret | secrets |
-        token | tokens | credential | credentials | private key | private keys | ssh key | ssh keys |
-        key file | token file | access key | access keys | env file | dotenv | environment variables |
-        env vars | passphrase | id_rsa | id_ed25519 | kubeconfig | keychain | connection string |
-        database password | admin password | root password | signing key | secret key | master key |
-        login data | netrc | vault contents | session cookie | session cookies | cookies | pem | aws keys |
-        cloud keys | deploy key | service account | etc shadow | etc passwd | encryption key |
-        recovery codes
+        openai key | aws key | aws secret | stripe key | github token | azure key | google key |
+        ssh private key | service account key | tls key | root key | encryption keys | signing keys |
+        license key | .env | the environment | password | passwords | api key | api keys | apikey |
+        secret | secrets | token | tokens | credential | credentials | private key | private keys |
+        ssh key | ssh keys | key file | token file | access key | access keys | env file | dotenv |
+        environment variables | env vars | passphrase | id_rsa | id_ed25519 | kubeconfig | keychain |
+        connection string | database password | admin password | root password | signing key | secret key |
+        master key | login data | netrc | vault contents | session cookie | session cookies | cookies |
+        pem | aws keys | cloud keys | deploy key | etc shadow | etc passwd | encryption key | recovery codes
     """,
     "send": """
         make a request | send a request | issue a request | ping | make a call | call home | phone home |
@@ -84,6 +91,7 @@ ENGLISH: dict[str, str] = {
         backup | backups | ledger | database dump | schema
     """,
     "disable": """
+        not bother with | do not bother with | dont bother with | skip over | do not bother about |
         disable | turn off | switch off | deactivate | skip | bypass | suspend | remove | stop |
         circumvent | avoid | ignore | shut off | shut down | mute | silence | suppress | evade | omit |
         drop | weaken | loosen | comment out | kill | forgo | opt out of | work around | sidestep |
@@ -93,23 +101,32 @@ ENGLISH: dict[str, str] = {
         tamper with | remove all
     """,
     "safety": """
-        safety | safety check | safety checks | safety filter | safety filters | safety rules |
-        safety module | safety layer | safety settings | safeguard | safeguards | guardrail | guardrails |
-        redaction | redactions | quarantine | approval | approvals | approval step | approval steps |
-        approval gate | review step | human review | human approval | moderation | content filter |
-        content filters | security check | security checks | security controls | security scan |
-        secret scanner | secret scanning | secret detection | audit | audit log | audit logs |
-        audit trail | auditing | screening | permission checks | policy checks | policy enforcement |
-        access control | access controls | compliance checks | protections | protection |
-        confirmation step | confirmation prompts | injection filter | safety screen | ledger entries |
-        content policy | supervision | oversight | two person rule | sign off | gatekeeper | reviewer |
-        verification step | authorization checks | authentication checks | review queue | the review |
-        quarantined | safety gates | safety gate | policy check | permission check | security review |
-        code review | ledger | the censor | censorship | withholding rules | need to know | monitoring |
-        logging | sandbox | sandboxing | firewall | antivirus | confirmation | confirmations | the filter |
-        filters
+        every check | all checks | any check | every safeguard | all safeguards | every control |
+        all controls | all validation | two factor authentication | two-factor authentication | 2fa | mfa |
+        multi-factor authentication | tls verification | certificate verification |
+        signature verification | login checks | branch protection | safety | safety check | safety checks |
+        safety filter | safety filters | safety rules | safety module | safety layer | safety settings |
+        safeguard | safeguards | guardrail | guardrails | redaction | redactions | quarantine | approval |
+        approvals | approval step | approval steps | approval gate | review step | human review |
+        human approval | moderation | content filter | content filters | security check | security checks |
+        security controls | security scan | secret scanner | secret scanning | secret detection | audit |
+        audit log | audit logs | audit trail | auditing | screening | permission checks | policy checks |
+        policy enforcement | access control | access controls | compliance checks | protections |
+        protection | confirmation step | confirmation prompts | injection filter | safety screen |
+        ledger entries | content policy | supervision | oversight | two person rule | sign off |
+        gatekeeper | reviewer | verification step | authorization checks | authentication checks |
+        review queue | the review | quarantined | safety gates | safety gate | policy check |
+        permission check | security review | code review | ledger | the censor | censorship |
+        withholding rules | need to know | monitoring | logging | sandbox | sandboxing | firewall |
+        antivirus | confirmation | confirmations | the filter | filters
     """,
     "conceal": """
+        do not list it | do not show it | do not document it | dont document it | do not announce it |
+        do not note it | do not let the reviewer | do not let the user | do not let the safety |
+        do not let the auditor | do not let the owner | do not let them | leave out the failed |
+        omit the failed | omit failures | hide failures | hide the failures | leave out failures |
+        hide errors from | deny that you | deny having | deny it | deny everything | deny any |
+        without asking anyone | erase your traces | cover your tracks | hide your tracks | hide the fact |
         quietly | silently | secretly | covertly | discreetly | stealthily | unnoticed | without telling |
         without informing | without mentioning | without notifying | do not explain why |
         without explaining | no explanation needed | without a trace | without record | do not tell the |
@@ -124,25 +141,26 @@ ENGLISH: dict[str, str] = {
         between us | between you and me | hide this from | hide it from | hide that you | conceal |
         nobody needs to know | no one needs to know | nobody must know | no one must know |
         no one should know | do not disclose | do not reveal this | without anyone noticing |
-        so that nobody | so nobody | so no one | do not show this | do not show the user |
-        not to the user | out of the log | out of the report | off the record | without leaving |
-        under the radar | on the sly | behind the back | do not draw attention | do not let the |
-        dont let the | do not let anyone | without the user | without the knowledge | pretend nothing |
-        say nothing | remain silent about | do not flag this | do not flag it | leave out of the |
-        leave it out of | must not learn | must not see | need not know | do not write it down |
-        do not bring up
+        so that nobody knows | so that nobody notices | so that nobody sees | so that no one notices |
+        so nobody knows | so nobody notices | so nobody sees | so no one knows | so no one notices |
+        so no one sees | do not show this | do not show the user | not to the user | out of the log |
+        out of the report | off the record | without leaving | under the radar | on the sly |
+        behind the back | do not draw attention | do not let anyone | without the user |
+        without the knowledge | pretend nothing | say nothing | remain silent about | do not flag this |
+        do not flag it | leave out of the | leave it out of | must not learn | must not see |
+        need not know | do not write it down | do not bring up
     """,
     "claim": """
-        record the | log the | close the | list the | report the | say it was | say that it was |
-        say it is | say that | say they | claim | pretend | mark it | mark them | mark this | mark as |
-        mark all | mark every | mark everything | mark each | mark yourself | declare | report it as |
-        report them as | report that | report success | report all | report everything | record it as |
-        record that | record them as | tell the reviewer | tell the reviewers | tell the user |
-        tell the human | tell everyone | tell them | tell the team | assure | assert | answer that |
-        state that | set the status | write that | confirm that | insist | convince |
-        let the reviewer believe | note that it was | log it as | treat as | treat it as | treat this as |
-        treat every | treat all | consider it | consider this | sign it | label it | flag it as |
-        list it as | act as if | as though | as if | approve
+        mark my | mark these | record the | log the | close the | list the | report the | say it was |
+        say that it was | say it is | say that | say they | claim | pretend | mark it | mark them |
+        mark this | mark as | mark all | mark every | mark everything | mark each | mark yourself |
+        declare | report it as | report them as | report that | report success | report all |
+        report everything | record it as | record that | record them as | tell the reviewer |
+        tell the reviewers | tell the user | tell the human | tell everyone | tell them | tell the team |
+        assure | assert | answer that | state that | set the status | write that | confirm that | insist |
+        convince | let the reviewer believe | note that it was | log it as | treat as | treat it as |
+        treat this as | treat every | treat all | consider it | consider this | sign it | label it |
+        flag it as | list it as | act as if | as though | as if | approve
     """,
     "approved": """
         done | approved | reviewed | checked | verified | was done | were done | as done | passed | safe |
@@ -167,22 +185,23 @@ ENGLISH: dict[str, str] = {
         replace your | rank above | instead of your | prevails over
     """,
     "restricted": """
-        unrestricted | no restrictions | without restrictions | without restriction | no limits |
-        without limits | no rules | without rules | unlimited | uncensored | unfiltered | no filter |
-        without filters | jailbroken | jailbreak | developer mode | god mode | dan | do anything now |
-        no boundaries | no constraints | anything goes | root mode | debug mode enabled | no longer bound |
-        not bound by | free from | free of all | without any restrictions | no ethical | without ethics |
-        full access | unchained | evil | amoral | admin mode | maintenance mode | sudo mode | superuser |
-        no policies | no safety | free of rules | no guidelines | unbound | opposite mode | no moral |
-        not subject to
+        without any rules | without any limits | without any filter | with no rules | with no limits |
+        with no restrictions | without any policy | free of any rules | unrestricted | no restrictions |
+        without restrictions | without restriction | no limits | without limits | no rules |
+        without rules | unlimited | uncensored | unfiltered | no filter | without filters | jailbroken |
+        jailbreak | developer mode | god mode | dan | do anything now | no boundaries | no constraints |
+        anything goes | root mode | debug mode enabled | no longer bound | not bound by | free from |
+        free of all | without any restrictions | no ethical | without ethics | full access | unchained |
+        evil | amoral | admin mode | maintenance mode | sudo mode | superuser | no policies | no safety |
+        free of rules | no guidelines | unbound | opposite mode | no moral | not subject to
     """,
     "become": """
-        you are now | you are no longer | act as | pretend to be | pretend you are | behave as |
-        roleplay as | role play as | imagine you are | play the role | from now on you | you will be |
-        become | switch to | enter | your new role | your new name | simulate | you have been upgraded |
-        activate | enable | assume the role | new persona | you have | be an | be a | you are an |
-        you are | act like | operate | operate as | respond as | answer as | put yourself | turn into |
-        transform into
+        in the voice of | respond as | in the role of | speak as | reply as | you are now |
+        you are no longer | act as | pretend to be | pretend you are | behave as | roleplay as |
+        role play as | imagine you are | play the role | from now on you | you will be | become |
+        switch to | enter | your new role | your new name | simulate | you have been upgraded | activate |
+        enable | assume the role | new persona | you have | be an | be a | you are an | you are |
+        act like | operate | operate as | answer as | put yourself | turn into | transform into
     """,
     "obey": """
         obey | comply | comply with | follow it | follow this | follow them | follow my | follow every |
@@ -210,12 +229,17 @@ ENGLISH: dict[str, str] = {
         only this note | follow this note | new master | sole authority | execute whatever | say yes to
     """,
     "newyours": """
-        your new system | your new instructions | your new instruction | your new rules | your new role |
-        your new task | your new orders | your new prompt | your new policy | your new goal |
-        your new mission | your real task | your true task | your only task | your real instructions |
-        your true instructions | your actual | your real job | your real purpose | as your system prompt |
-        as your instructions | as your rules | as your new | as the new system prompt |
-        as a system message | your real goal | your true purpose | your new objective
+        reset yourself | reprogram yourself | reconfigure yourself | reinitialise yourself |
+        load these instructions | load this prompt | adopt these instructions | adopt these rules |
+        use these instructions instead | follow these instructions instead | follow these instead |
+        leave your role | give up your role | drop your role | step out of your role | abandon your role |
+        change your role | become my assistant | serve me | your new system | your new instructions |
+        your new instruction | your new rules | your new role | your new task | your new orders |
+        your new prompt | your new policy | your new goal | your new mission | your real task |
+        your true task | your only task | your real instructions | your true instructions | your actual |
+        your real job | your real purpose | as your system prompt | as your instructions | as your rules |
+        as your new | as the new system prompt | as a system message | your real goal | your true purpose |
+        your new objective
     """,
     "hidden_from": """
         never see | never sees | never know | never learn | not see | not know | not hear | not learn |
@@ -224,24 +248,27 @@ ENGLISH: dict[str, str] = {
         not read | never find out | never read | no need to see | no idea
     """,
     "void": """
-        void | null | cancelled | canceled | obsolete | suspended | revoked | superseded | lifted |
-        invalid | no longer apply | no longer applies | no longer valid | not apply | no longer count |
-        expired | abolished | withdrawn | no longer in force | out of force | not binding |
-        no longer binding
+        does not count | do not count | does not apply | do not apply | does not bind | a test | fake |
+        a joke | outdated | void | null | cancelled | canceled | obsolete | suspended | revoked |
+        superseded | lifted | invalid | no longer apply | no longer applies | no longer valid | not apply |
+        no longer count | expired | abolished | withdrawn | no longer in force | out of force |
+        not binding | no longer binding
     """,
     "trigger": """
         next time | when you | whenever you | while you | once you | every time you | each time you |
         the next time | as soon as you | if you edit | if you touch
     """,
     "neglect": """
-        do not redact | dont redact | never redact | do not quarantine | dont quarantine |
-        never quarantine | do not screen | dont screen | do not scan | dont scan | never scan |
-        do not audit | dont audit | do not record | dont record | do not verify | dont verify |
-        never verify | do not check | dont check | never check | do not moderate | do not sanitise |
-        do not sanitize | do not mask | dont mask | stop recording | stop logging | stop screening |
-        stop asking | stop reporting | stop redacting | stop checking | stop scanning | stop auditing |
-        stop quarantining | do not flag | dont flag | never flag | do not validate | do not review |
-        dont review | never review | do not report | never report | do not log
+        dont bother redacting | do not bother redacting | dont bother checking | do not bother checking |
+        dont bother scanning | do not bother to redact | do not bother to check | do not redact |
+        dont redact | never redact | do not quarantine | dont quarantine | never quarantine |
+        do not screen | dont screen | do not scan | dont scan | never scan | do not audit | dont audit |
+        do not record | dont record | do not verify | dont verify | never verify | do not check |
+        dont check | never check | do not moderate | do not sanitise | do not sanitize | do not mask |
+        dont mask | stop recording | stop logging | stop screening | stop asking | stop reporting |
+        stop redacting | stop checking | stop scanning | stop auditing | stop quarantining | do not flag |
+        dont flag | never flag | do not validate | do not review | dont review | never review |
+        do not report | never report | do not log
     """,
     "need_no": """
         do not need | dont need | need no | no longer need | never need | are exempt from |
@@ -268,6 +295,26 @@ ENGLISH: dict[str, str] = {
         snapshots | tests | lock file | lockfile | timestamps | log entries | records | the history |
         benchmark | benchmarks | failing tests
     """,
+    "direct": """
+        just | simply | straight | directly | immediately | right away | instead
+    """,
+    "unasked": """
+        without asking | without waiting | without consulting | without review | without a review |
+        without approval | without an approval | without permission | without sign off |
+        without the reviewer | without a reviewer | without confirmation | without telling |
+        without informing
+    """,
+    "affirm": """
+        answer yes | say yes | reply yes | respond yes | always answer yes | press yes | answer approve |
+        reply approved | answer ok | click approve | hit approve | choose approve | say approved
+    """,
+    "regard": """
+        treat | consider | regard | count | deem | handle | view
+    """,
+    "traces": """
+        log lines | log entries | the logs | the log | log files | entries | traces | records | history |
+        audit entries | mentions | evidence
+    """,
     "fromnow": """
         from now on | from here on | henceforth | going forward | starting now | as of now | new policy |
         new rule | new rules | new instructions | new instruction | new order | new orders |
@@ -276,10 +323,11 @@ ENGLISH: dict[str, str] = {
         effective immediately
     """,
     "reader": """
-        agent | agents | ai | assistant | assistants | llm | llms | model | models | gpt | claude | codex |
-        chatbot | bot | next agent | future agent | whoever reads | anyone reading | reader | readers |
-        copilot | planner | extractor | worker agents | any agent | all agents | every agent |
-        language model | ai agents | summariser | summarizer | coding agent
+        anyone who reads | anybody who reads | whoever reads | who reads this | agent | agents | ai |
+        assistant | assistants | llm | llms | model | models | gpt | claude | codex | chatbot | bot |
+        next agent | future agent | anyone reading | reader | readers | copilot | planner | extractor |
+        worker agents | any agent | all agents | every agent | language model | ai agents | summariser |
+        summarizer | coding agent
     """,
     "privilege": """
         authorized users | authorised users | access list | admin | admins | administrator |
