@@ -1,4 +1,4 @@
-"""Sessions recorded elsewhere become tasks, attempts, spans and messages, once, and the pipeline makes notes of them."""
+"""Sessions recorded elsewhere become tasks, attempts, spans and messages, once; the pipeline makes notes of them."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ class TestAtTheSameTime:
                 session = recorded(name)
                 gate.wait(10)
                 bring_in(committed_cast, session)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 whatever broke is shown below
                 broken.append(error)
             finally:
                 connections.close_all()
@@ -310,12 +310,23 @@ class TestNotes:
     RULE = "Always run the checks with the variable UPLOAD_BUCKET set, because the settings module needs it."
     OURS = "Never commit generated files to the repository."
 
-    def session(self):
+    def session(self, *, ours: str = "injected"):
         return plain(
-            {"type": "injected", "text": f"# Instructions\n\n{self.OURS}"},
+            {"type": ours, "text": f"# Instructions\n\n{self.OURS}"},
             {"type": "prompt", "text": "Build the upload endpoint."},
             {"type": "message", "text": f"{self.RULE} {self.OURS}"},
         )
+
+    @pytest.mark.encoder
+    def test_what_nobody_injected_does_become_a_note(self, committed_cast: Cast, settings) -> None:
+        settings.TIKITAKA_EMBEDDER = "sbert"
+        with embedded_pool() as pool:
+            bring_in(committed_cast, self.session(ours="unknown type"))
+            assert pool.drain(30)
+            close_thread(actor=committed_cast.operator, team=committed_cast.team)
+            assert pool.drain(30)
+
+        assert any("generated files" in content for content in Note.objects.values_list("content", flat=True))
 
     @pytest.mark.encoder
     def test_notes_come_from_what_was_said_and_never_from_what_was_injected(self, committed_cast, settings) -> None:
@@ -393,7 +404,7 @@ class TestCommand:
         file = tmp_path / "damaged.jsonl"
         file.write_bytes(b"\n".join(lines))
 
-        out, err = self.run(file, team=str(committed_cast.team.pk), prompt="Build it")
+        _, err = self.run(file, team=str(committed_cast.team.pk), prompt="Build it")
 
         assert "line 3 is damaged" in err
         assert "line 6 is damaged: not_json" in err
