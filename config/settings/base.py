@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from django.templatetags.static import static
+
 from config.env import Environment
 from config.logs import configure_structlog, logging_settings
 from tikitaka.policy import from_environment
@@ -96,6 +98,15 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+UNFOLD = {
+    "SITE_TITLE": "Tiki-Taka",
+    "SITE_HEADER": "Tiki-Taka",
+    "SITE_SUBHEADER": "Nothing passes unwatched",
+    "SITE_URL": "/",
+    "STYLES": [lambda _: static("console/admin.css")],
+    "SHOW_HISTORY": False,
+}
 
 # --- the product
 
