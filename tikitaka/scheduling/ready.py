@@ -47,9 +47,7 @@ class Selection:
     held: Mapping[UUID, Hold]
 
 
-def select_ready(
-    graphs: Sequence[TaskGraph], busy: Busy, *, width: int, paused: bool = False, exclude: Collection[UUID] = ()
-) -> Selection:
+def select_ready(graphs: Sequence[TaskGraph], busy: Busy, *, width: int, paused: bool = False) -> Selection:
     """Kahn's order inside a task, ties by the planner's order; older tasks first. Reading nodes hold no prefix.
 
     A held node does not hold up those after it: whatever can run beside it does.
@@ -62,7 +60,7 @@ def select_ready(
         order = topological_order([by_index[i].depends_on for i in sorted(by_index)]) or sorted(by_index)
         for index in order:
             node = by_index[index]
-            if node.status is not NodeStatus.QUEUED or node.id in exclude:
+            if node.status is not NodeStatus.QUEUED:
                 continue
             hold = _hold(node, by_index, agents, prefixes, running, width=width, paused=paused)
             if hold is not None:
