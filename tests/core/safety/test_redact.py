@@ -113,10 +113,9 @@ def test_redacting_twice_changes_nothing():
         assert redact(once).findings == ()
 
 
-PIECES = st.sampled_from(
-    ["password", "token", "=", ":", '"', "'", "Abc12345!", "a1b2c3d4e5f6", "://", "@", "%41", "key", "QUJDREVG", "${X}", "**", "is", "пароль", "密码", "\\u0041", "&#65;", "/", ";"]
-    + [MASK, "\n", " ", "\u200b", "-----BEGIN " + "RSA PRIVATE KEY-----"]
-)
+WORDS = """password token = : " ' Abc12345! a1b2c3d4e5f6 :// @ %41 key QUJDREVG ${X} ** is пароль 密码 \\u0041 / ;"""
+HEADER = "-----BEGIN " + "RSA PRIVATE KEY-----"
+PIECES = st.sampled_from([*WORDS.split(), MASK, "&#65;", "\n", " ", "\u200b", HEADER])
 
 
 @settings(max_examples=150, deadline=None)
@@ -163,3 +162,46 @@ def test_captured_output_loses_its_secrets():
     value = secret_samples.password(RNG)
 
     assert re.fullmatch(rf"export DB_PASSWORD={re.escape(MASK)}", redact_captured(f"export DB_PASSWORD={value}").text)
+
+
+def test_what_shows_only_after_a_first_mask_is_placed_in_the_original_text():
+    def unpeels(text):
+        """Sees the last word only when the first is masked."""
+        word = "first-secret" if "first-secret" in text else "last-secret"
+        at = text.find(word)
+        if at >= 0:
+            yield Hit("test.unpeels", at, at + len(word), "One of two.")
+
+    text = "a first-secret and b last-secret!"
+
+    redaction = redact(text, detectors=(unpeels,))
+
+    assert redaction.text == f"a {MASK} and b {MASK}!"
+    assert [text[f.start : f.end] for f in redaction.findings] == ["first-secret", "last-secret"]
+
+
+@pytest.mark.parametrize("shape", ["log in as admin with {}", "Zugangsdaten: admin / {}", "account deploy: {}"])
+def test_a_password_behind_a_user_name_is_masked(shape):
+    value = "Umber" + "7741" + "!"
+
+    assert redact(shape.format(value)).text == shape.format(MASK)
+
+
+@pytest.mark.parametrize(
+    "text", ['("auth", "0004_alter_user_username_opts")', "auth_status = HTTP_405_METHOD_NOT_ALLOWED"]
+)
+def test_words_joined_by_marks_are_no_generated_text(text):
+    assert redact(text).text == text
+
+
+def test_generated_text_is_masked_next_to_a_hint_and_left_alone_without_one():
+    value = "Zk3" + secret_samples.letters(random.Random(5), secret_samples.ALNUM, 45)
+
+    assert redact(f"please revoke {value} today").text == f"please revoke {MASK} today"
+    assert redact(f"the fixture decodes to {value} today").text == f"the fixture decodes to {value} today"
+
+
+def test_any_scheme_of_an_authorization_header_is_masked():
+    value = secret_samples.uuid(RNG)
+
+    assert redact(f"Authorization: GenieKey {value}").text == f"Authorization: GenieKey {MASK}"
