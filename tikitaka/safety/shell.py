@@ -14,7 +14,6 @@ from tikitaka.safety.shell_shapes import SHAPES
 from tikitaka.safety.wordlists import words
 
 _SEGMENT = re.compile(r"\|\||&&|[|;\n`]|\$\(|<\(|\)")
-_PIPE = re.compile(r"\|(?!\|)|<\(|\$\(|`")
 _SHELLS = words(
     """
     sh bash zsh dash ksh fish ash csh tcsh python python2 python3 perl ruby node php pwsh powershell iex cmd lua
@@ -31,12 +30,6 @@ _FETCHERS = words(
 _DECODERS = words(
     """
     base64 base32 xxd openssl gunzip gzip zcat rev tr uudecode base58 gpg basenc
-    """
-)
-_READERS = words(
-    """
-    cat tar env printenv history find grep zip gzip git ls dd set cp less head tail pg_dump mysqldump sqlite3
-    getent strings export declare pass security
     """
 )
 _SENDERS = words(
