@@ -9,10 +9,11 @@ from uuid import UUID
 from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
 from apps.context.services.snapshot import Compiled, Occasion, take_snapshots
+from apps.memory.selectors import agents_with_landings, segment_tasks
 from apps.memory.services.landing.reconcile import Drifted, available_notes
-from apps.tasks.models import PlanNode, Task
+from apps.tasks.selectors import WorkOrder, work_orders
 from apps.tasks.services.claim import Claimed
-from apps.teams.selectors import home_folder, workspace_folder
+from apps.teams.selectors import home_at, workspace_at
 from tikitaka.policy import Policy
 from tikitaka.ports import Launch
 
@@ -22,7 +23,7 @@ class Prepared:
     """An attempt whose snapshot is saved and whose agent may start."""
 
     claimed: Claimed
-    node: PlanNode
+    order: WorkOrder
     compiled: Compiled
     launch: Launch
 
@@ -31,14 +32,15 @@ def prepare(claimed: Sequence[Claimed], *, policy: Policy) -> list[Prepared]:
     """Prepares attempts of one team that were claimed together; what is no longer held is left out."""
     if not claimed:
         return []
-    nodes = PlanNode.objects.select_related("agent__workspace", "task").in_bulk([item.node for item in claimed])
-    threads = _threads([nodes[item.node].task for item in claimed])
+    orders = {order.node: order for order in work_orders([item.node for item in claimed])}
+    threads = _threads(list(orders.values()))
+    holders = agents_with_landings([item.agent for item in claimed])
     occasions = {
         item.attempt: Occasion(
             claimed=item,
-            node=nodes[item.node],
+            order=orders[item.node],
             segment_tasks=threads[item.task],
-            available_notes=_available(item),
+            available_notes=_available(item) if item.agent in holders else (),
         )
         for item in claimed
     }
@@ -60,15 +62,9 @@ def report_drift(organization: UUID, team: UUID, drifted: Sequence[Drifted]) -> 
         )
 
 
-def _threads(tasks: Sequence[Task]) -> dict[UUID, tuple[UUID, ...]]:
+def _threads(orders: Sequence[WorkOrder]) -> dict[UUID, tuple[UUID, ...]]:
     """For each task the tasks of its segment in order; a task without a segment is alone."""
-    segments = {task.segment_id for task in tasks if task.segment_id}
-    members: dict[UUID | None, list[UUID]] = {}
-    if segments:
-        rows = Task.objects.filter(segment_id__in=segments).order_by("first_seq").values_list("segment_id", "pk")
-        for segment, task in rows:
-            members.setdefault(segment, []).append(task)
-    return {task.pk: tuple(members.get(task.segment_id) or [task.pk]) for task in tasks}
+    return {order.task: tuple(segment_tasks(order.segment) or [order.task]) for order in orders}
 
 
 def _available(claimed: Claimed) -> tuple[UUID, ...]:
@@ -78,15 +74,15 @@ def _available(claimed: Claimed) -> tuple[UUID, ...]:
 
 
 def _prepared(occasion: Occasion, compiled: Compiled, policy: Policy) -> Prepared:
-    agent = occasion.node.agent
+    order = occasion.order
     launch = Launch(
         attempt_id=occasion.claimed.attempt,
-        workspace=workspace_folder(agent.workspace),
-        home=home_folder(agent.workspace),
-        command=agent.command,
+        workspace=workspace_at(order.workspace),
+        home=home_at(order.workspace),
+        command=order.command,
         prompt=compiled.prompt,
         thread_id=compiled.thread_id,
         timeout_s=policy.turn_timeout_s,
         output_bytes_max=policy.output_bytes_max,
     )
-    return Prepared(claimed=occasion.claimed, node=occasion.node, compiled=compiled, launch=launch)
+    return Prepared(claimed=occasion.claimed, order=order, compiled=compiled, launch=launch)

@@ -26,7 +26,7 @@ from apps.tasks.models import Task
 from apps.tasks.services.attempts import StaleHolder, move_cursor, renew
 from apps.tasks.services.claim import Claimed, claim_ready
 from apps.tasks.services.finish import Ended, Finished, finish_attempts
-from apps.teams.models import Team
+from apps.teams.selectors import gate
 from tikitaka.policy import Policy
 from tikitaka.ports import AgentRuntime, RunEnd
 from tikitaka.scheduling.locks import contains, lock_prefixes
@@ -68,15 +68,17 @@ class Runner:
 
     def dispatch(self, team: UUID) -> None:
         """Writes the ends that have come in for a team, then starts whatever may start now."""
-        row = Team.objects.only("organization_id").get(pk=team)
+        team_gate = gate(team)
         with self._lock:
             ends = self._ends.pop(team, [])
             free = self._slots - len(self._live)
         finished: Finished | None = None
-        with recording(row.organization_id):
+        with recording(team_gate.organization):
             if ends:
-                finished = finish_attempts(organization=row.organization_id, team=team, ends=ends, policy=self._policy)
-            claimed = claim_ready(team=team, policy=self._policy, limit=free) if free > 0 else []
+                finished = finish_attempts(
+                    organization=team_gate.organization, team=team, ends=ends, policy=self._policy
+                )
+            claimed = claim_ready(team=team, gate=team_gate, policy=self._policy, limit=free) if free > 0 else []
         if free <= len(claimed):
             self._hungry.add(team)
         self._launch(claimed)
@@ -179,16 +181,16 @@ def run_attempt(
     prepared: Prepared, cancelled: threading.Event, *, policy: Policy, runtimes: Callable[[str], AgentRuntime] = runtime
 ) -> RunEnd:
     """Runs one prepared attempt to its end, storing its spans as they come."""
-    claimed, agent = prepared.claimed, prepared.node.agent
+    claimed, order = prepared.claimed, prepared.order
     collector = SpanCollector(attempt=claimed.attempt, fence=claimed.fence, policy=policy)
 
     def stopped() -> bool:
         collector.tick()
         return cancelled.is_set()
 
-    end = runtimes(agent.runtime).run(prepared.launch, on_line=collector.feed, cancelled=stopped)
+    end = runtimes(order.runtime).run(prepared.launch, on_line=collector.feed, cancelled=stopped)
     collector.store()
-    if end.thread_id and agent.remembers:
+    if end.thread_id and order.remembers:
         shown_to = prepared.compiled.to_seq_inclusive
         move_cursor(agent=claimed.agent, thread_id=end.thread_id, shown_to_seq=shown_to)
     _report_outside(prepared, collector.changed_files)
@@ -203,7 +205,7 @@ def _report_outside(prepared: Prepared, paths: Sequence[str]) -> None:
     """Locks on the tree are cooperative: a change outside the node's area is reported, not prevented."""
     if not paths:
         return
-    prefixes = lock_prefixes(prepared.node.globs)
+    prefixes = lock_prefixes(prepared.order.globs)
     outside = [path for path in paths if path and not any(contains(prefix, path.strip("/")) for prefix in prefixes)]
     if outside:
         open_incident(

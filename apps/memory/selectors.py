@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from apps.accounts.selectors import containers_with
+from apps.ledger.sql import as_uuid, fetch, marks
 from apps.memory.models import (
     Flush,
     FlushStatus,
@@ -47,7 +48,8 @@ def segment_tasks(segment: UUID | None) -> list[UUID]:
     """The tasks that a segment owns, in the order of the team's log."""
     if segment is None:
         return []
-    return list(Task.objects.filter(segment_id=segment).order_by("first_seq").values_list("pk", flat=True))
+    rows = fetch("SELECT id FROM tasks_task WHERE segment_id = %s ORDER BY first_seq", [segment])
+    return [as_uuid(task) for (task,) in rows]
 
 
 def last_activity(segment: Segment) -> datetime:
@@ -149,6 +151,16 @@ def held_landings(agent: UUID) -> QuerySet[Landing]:
         .select_related("note")
         .order_by("landed_at", "id")
     )
+
+
+def agents_with_landings(agents: Sequence[UUID]) -> set[UUID]:
+    """Which of some agents have anything landed at all: for the others no file needs to be looked at."""
+    rows = fetch(
+        f"SELECT DISTINCT agent_id FROM memory_landing WHERE agent_id IN ({marks(agents)})"
+        " AND status IN ('landed', 'drifted')",
+        agents,
+    )
+    return {as_uuid(agent) for (agent,) in rows}
 
 
 def file_landings(agent: UUID, file: str) -> QuerySet[Landing]:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
-from apps.ledger.services.append import database_uuid
+from apps.ledger.sql import fetch
 from apps.tasks.models import PlanNode
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.locks import lock_prefixes
@@ -42,9 +40,8 @@ def _states(task: UUID) -> list[NodeState]:
     fixed = _fixed(task)
     if not fixed:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute('SELECT "index", status, attempts FROM tasks_plannode WHERE task_id = %s', [database_uuid(task)])
-        now: dict[int, tuple[Any, ...]] = {row[0]: row for row in cursor.fetchall()}
+    rows = fetch('SELECT "index", status, attempts FROM tasks_plannode WHERE task_id = %s', [task])
+    now: dict[int, tuple[Any, ...]] = {row[0]: row for row in rows}
     return [
         NodeState(
             id=node.id,

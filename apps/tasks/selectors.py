@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from apps.accounts.selectors import containers_with
-from apps.ledger.services.append import database_uuid
+from apps.ledger.sql import as_uuid, document, fetch, marks
 from apps.tasks.models import Attempt, AttemptStatus, Task, TaskStatus, ThreadCursor
 from apps.teams.models import Team
 from tikitaka.authz import Permission, Principal
@@ -35,22 +35,19 @@ def log_lines(tasks: Sequence[UUID]) -> list[LogLine]:
     """
     if not tasks:
         return []
-    marks = ", ".join(["%s"] * len(tasks))
-    with connection.cursor() as cursor:
-        cursor.execute(  # only marks are put into the statement
-            "SELECT m.id, m.seq, a.name, m.agent_id, m.node_id, n.role, m.text FROM tasks_message m"
-            " LEFT JOIN teams_agent a ON a.id = m.agent_id LEFT JOIN tasks_plannode n ON n.id = m.node_id"
-            f" WHERE m.task_id IN ({marks}) AND NOT m.injected ORDER BY m.seq",
-            [database_uuid(task) for task in tasks],
-        )
-        rows = cursor.fetchall()
+    rows = fetch(
+        "SELECT m.id, m.seq, a.name, m.agent_id, m.node_id, n.role, m.text FROM tasks_message m"
+        " LEFT JOIN teams_agent a ON a.id = m.agent_id LEFT JOIN tasks_plannode n ON n.id = m.node_id"
+        f" WHERE m.task_id IN ({marks(tasks)}) AND NOT m.injected ORDER BY m.seq",
+        tasks,
+    )
     return [
         LogLine(
-            id=_uuid(pk),
+            id=as_uuid(pk),
             seq=seq,
             speaker=name or "A person",
-            agent=_uuid(agent) if agent else None,
-            node=_uuid(node) if node else None,
+            agent=as_uuid(agent) if agent else None,
+            node=as_uuid(node) if node else None,
             role=role or "",
             text=text,
         )
@@ -58,8 +55,66 @@ def log_lines(tasks: Sequence[UUID]) -> list[LogLine]:
     ]
 
 
-def _uuid(value: UUID | str) -> UUID:
-    return value if isinstance(value, UUID) else UUID(value)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkOrder:
+    """What a claimed node asks for: the node, its task, and the agent that does it in its workspace."""
+
+    node: UUID
+    task: UUID
+    index: int
+    role: str
+    instruction: str
+    expected_output: str
+    work_area: str
+    globs: tuple[str, ...]
+    writes: bool
+    depends_on: tuple[int, ...]
+    prompt: str
+    first_seq: int
+    segment: UUID | None
+    agent: UUID
+    agent_name: str
+    runtime: str
+    command: tuple[str, ...]
+    remembers: bool
+    workspace: str
+
+
+def work_orders(nodes: Sequence[UUID]) -> list[WorkOrder]:
+    """The orders of some nodes, one query whatever their number."""
+    if not nodes:
+        return []
+    rows = fetch(
+        'SELECT n.id, n.task_id, n."index", n.role, n.instruction, n.expected_output, n.work_area, n.globs, n.writes,'
+        " n.depends_on, t.prompt, t.first_seq, t.segment_id, a.id, a.name, a.runtime, a.command, a.remembers, w.path"
+        " FROM tasks_plannode n JOIN tasks_task t ON t.id = n.task_id JOIN teams_agent a ON a.id = n.agent_id"
+        f" JOIN teams_workspace w ON w.agent_id = a.id WHERE n.id IN ({marks(nodes)})",
+        nodes,
+    )
+    return [
+        WorkOrder(
+            node=as_uuid(row[0]),
+            task=as_uuid(row[1]),
+            index=row[2],
+            role=row[3],
+            instruction=row[4],
+            expected_output=row[5],
+            work_area=row[6],
+            globs=tuple(document(row[7])),
+            writes=bool(row[8]),
+            depends_on=tuple(document(row[9])),
+            prompt=row[10],
+            first_seq=row[11],
+            segment=as_uuid(row[12]) if row[12] else None,
+            agent=as_uuid(row[13]),
+            agent_name=row[14],
+            runtime=row[15],
+            command=tuple(document(row[16])),
+            remembers=bool(row[17]),
+            workspace=row[18],
+        )
+        for row in rows
+    ]
 
 
 def live_cursor(agent: UUID) -> ThreadCursor | None:

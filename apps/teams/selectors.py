@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from apps.accounts.selectors import containers_with
+from apps.ledger.sql import as_uuid, fetch
 from apps.teams.models import Agent, Team, Workspace
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import NotFound
@@ -50,6 +52,26 @@ def is_paused(team: Team) -> bool:
     return bool(team.paused_at or team.archived_at or team.organization.paused_at)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What dispatching needs to know of a team."""
+
+    organization: UUID
+    width: int
+    paused: bool
+
+
+def gate(team: UUID) -> Gate:
+    """Width and stop switches of a team, one query."""
+    rows = fetch(
+        "SELECT t.organization_id, t.width, t.paused_at, t.archived_at, o.paused_at FROM teams_team t"
+        " JOIN accounts_organization o ON o.id = t.organization_id WHERE t.id = %s",
+        [team],
+    )
+    organization, width, *switches = rows[0]
+    return Gate(organization=as_uuid(organization), width=width, paused=any(switches))
+
+
 def profile(agent: Agent) -> AgentProfile:
     """The agent as recognition sees it."""
     return AgentProfile(
@@ -69,12 +91,22 @@ def workspace_of(agent: UUID) -> Workspace:
 
 def workspace_folder(workspace: Workspace) -> Path:
     """Where the workspace lies on this machine."""
-    return Path(settings.TIKITAKA_WORKSPACES) / workspace.path / "workspace"
+    return workspace_at(workspace.path)
 
 
 def home_folder(workspace: Workspace) -> Path:
     """The agent's own HOME, beside the workspace and never inside it."""
-    return Path(settings.TIKITAKA_WORKSPACES) / workspace.path / "home"
+    return home_at(workspace.path)
+
+
+def workspace_at(path: str) -> Path:
+    """The workspace folder of a workspace row's path."""
+    return Path(settings.TIKITAKA_WORKSPACES) / path / "workspace"
+
+
+def home_at(path: str) -> Path:
+    """The home folder of a workspace row's path."""
+    return Path(settings.TIKITAKA_WORKSPACES) / path / "home"
 
 
 def code_folder(team: Team) -> Path:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from apps.context.models import ContextSnapshot
 from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
+from apps.ledger.sql import execute_many, marks
 from apps.tasks.graphs import node_states
-from apps.tasks.models import Attempt, AttemptStatus, PlanNode
-from apps.tasks.selectors import live_cursor, log_lines
+from apps.tasks.selectors import WorkOrder, live_cursor, log_lines
+from apps.tasks.services.attempts import held_attempts
 from apps.tasks.services.claim import Claimed
 from apps.tasks.services.log import last_number
 from tikitaka.context.render import DependencyOutput, Turn, render
@@ -24,13 +26,30 @@ from tikitaka.ledger.events import ContextSnapshotted
 from tikitaka.scheduling.graph import NodeStatus, ancestors
 from tikitaka.text import digest
 
+_COLUMNS = (
+    "id",
+    "organization_id",
+    "attempt_id",
+    "strategy",
+    "from_seq_exclusive",
+    "to_seq_inclusive",
+    "injected_messages",
+    "deduplicated_messages",
+    "dependency_nodes",
+    "available_notes",
+    "rendered",
+    "rendered_digest",
+    "created_at",
+)
+_INSERT = f"INSERT INTO context_contextsnapshot ({', '.join(_COLUMNS)}) VALUES ({marks(_COLUMNS)})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """A held attempt at `node` (with agent and task), the tasks of its thread of work, and what its agent holds."""
+    """A held attempt with its order, the tasks of its thread of work, and what its agent holds."""
 
     claimed: Claimed
-    node: PlanNode
+    order: WorkOrder
     segment_tasks: tuple[UUID, ...]
     available_notes: tuple[UUID, ...]
 
@@ -56,34 +75,30 @@ def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compile
     lines = {tasks: log_lines(tasks) for tasks in {occasion.segment_tasks for occasion in occasions}}
     drafts = [_compile(occasion, lines[occasion.segment_tasks], bound) for occasion in occasions]
     with recording(occasions[0].claimed.organization) as ledger:
-        held = set(
-            Attempt.objects.filter(
-                pk__in=[o.claimed.attempt for o in occasions], status=AttemptStatus.RUNNING
-            ).values_list("pk", "fence")
-        )
+        held = held_attempts([o.claimed.attempt for o in occasions])
         kept = [
             (occasion, row, compiled)
             for occasion, (row, compiled) in zip(occasions, drafts, strict=True)
             if (occasion.claimed.attempt, occasion.claimed.fence) in held
         ]
-        ContextSnapshot.objects.bulk_create([row for _, row, _ in kept])
+        execute_many(_INSERT, [_columns(row) for _, row, _ in kept])
         ledger.record(*(_event(occasion, row) for occasion, row, _ in kept))
     return [compiled for _, _, compiled in kept]
 
 
 def _compile(occasion: Occasion, lines: Sequence[LogLine], bound: int) -> tuple[ContextSnapshot, Compiled]:
-    claimed, node = occasion.claimed, occasion.node
-    cursor = live_cursor(claimed.agent) if node.agent.remembers else None
-    shown, dependencies = _dependencies(node, lines)
+    claimed, order = occasion.claimed, occasion.order
+    cursor = live_cursor(claimed.agent) if order.remembers else None
+    shown, dependencies = _dependencies(order, lines)
     view = window(
         lines,
         agent=claimed.agent,
         from_seq_exclusive=cursor.shown_to_seq if cursor else lines[0].seq - 1,
         to_seq_inclusive=bound,
         shown_nodes=frozenset(shown),
-        shown_messages=frozenset(line.id for line in lines if line.seq == node.task.first_seq),
+        shown_messages=frozenset(line.id for line in lines if line.seq == order.first_seq),
     )
-    rendered = render(_turn(node), injected=view.injected, dependencies=dependencies)
+    rendered = render(_turn(order), injected=view.injected, dependencies=dependencies)
     snapshot = ContextSnapshot(
         id=new_id(),
         organization_id=claimed.organization,
@@ -119,15 +134,15 @@ def _event(occasion: Occasion, snapshot: ContextSnapshot) -> ContextSnapshotted:
     )
 
 
-def _dependencies(node: PlanNode, lines: Sequence[LogLine]) -> tuple[list[UUID], list[DependencyOutput]]:
+def _dependencies(order: WorkOrder, lines: Sequence[LogLine]) -> tuple[list[UUID], list[DependencyOutput]]:
     """The finished transitive ancestors, in plan order, exactly as they are shown."""
-    if not node.depends_on:
+    if not order.depends_on:
         return [], []
-    states = {state.index: state for state in node_states([node.task_id])[node.task_id]}
+    states = {state.index: state for state in node_states([order.task])[order.task]}
     outputs = {line.node: line for line in lines if line.node is not None}
     shown = [
         states[index].id
-        for index in ancestors(node.index, states)
+        for index in ancestors(order.index, states)
         if states[index].status is NodeStatus.COMPLETED and states[index].id in outputs
     ]
     return shown, [
@@ -135,14 +150,18 @@ def _dependencies(node: PlanNode, lines: Sequence[LogLine]) -> tuple[list[UUID],
     ]
 
 
-def _turn(node: PlanNode) -> Turn:
+def _turn(order: WorkOrder) -> Turn:
     return Turn(
-        agent_name=node.agent.name,
-        role=node.role,
-        task_prompt=node.task.prompt,
-        instruction=node.instruction,
-        expected_output=node.expected_output,
-        work_area=node.work_area,
-        globs=tuple(node.globs),
-        writes=node.writes,
+        agent_name=order.agent_name,
+        role=order.role,
+        task_prompt=order.prompt,
+        instruction=order.instruction,
+        expected_output=order.expected_output,
+        work_area=order.work_area,
+        globs=order.globs,
+        writes=order.writes,
     )
+
+
+def _columns(row: ContextSnapshot) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in _COLUMNS)

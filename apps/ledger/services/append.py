@@ -16,6 +16,7 @@ from django.db import connection
 
 from apps.ledger.ids import new_id
 from apps.ledger.sealing import SealedField, store
+from apps.ledger.sql import as_moment, execute, execute_many, fetch, for_update
 from tikitaka.ledger.entries import SYSTEM, Draft, Entry, Head, clock_stepped, place
 from tikitaka.ledger.events import ClockStepped, Event, LogOpened
 
@@ -36,53 +37,42 @@ def append(organization: UUID, drafts: Sequence[Draft], sealed: Sequence[SealedF
     for draft in (*extra, *drafts):
         entry, head = place(draft, head, now=now)
         rows.append(_row(log, draft, entry))
-    with connection.cursor() as cursor:
-        cursor.executemany(_INSERT, rows)
-        cursor.execute(
-            "UPDATE ledger_log SET size = %s, tip = %s, last_at = %s WHERE id = %s",
-            [head.size, head.tip, _time(head.last_at), log],
-        )
+    execute_many(_INSERT, rows)
+    execute(
+        "UPDATE ledger_log SET size = %s, tip = %s, last_at = %s WHERE id = %s",
+        [head.size, head.tip, head.last_at, log],
+    )
     if sealed:
         store(organization, sealed)
     return head
-
-
-def database_uuid(value: UUID) -> Any:
-    """A UUID as a parameter of a hand-written statement."""
-    return value if connection.features.has_native_uuid_field else value.hex
 
 
 def _locked_head(organization: UUID) -> tuple[Any, Head, datetime]:
     row = _select_head(organization)
     if row is None:
         origin = f"{settings.TIKITAKA_LEDGER_ORIGIN}/org/{organization}/1"
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO ledger_log (id, organization_id, incarnation, origin, size, tip)"
-                " VALUES (%s, %s, 1, %s, 0, %s) ON CONFLICT DO NOTHING",
-                [database_uuid(new_id()), database_uuid(organization), origin, "0" * 64],
-            )
+        execute(
+            "INSERT INTO ledger_log (id, organization_id, incarnation, origin, size, tip)"
+            " VALUES (%s, %s, 1, %s, 0, %s) ON CONFLICT DO NOTHING",
+            [new_id(), organization, origin, "0" * 64],
+        )
         row = _select_head(organization)
         if row is None:
             raise RuntimeError("the log of this organization is closed")
     log, origin, size, tip, last_at, now = row
-    return log, Head(origin=origin, size=size, tip=tip, last_at=_moment(last_at)), _moment(now) or datetime.now(UTC)
+    head = Head(origin=origin, size=size, tip=tip, last_at=as_moment(last_at))
+    return log, head, as_moment(now) or datetime.now(UTC)
 
 
 def _select_head(organization: UUID) -> tuple[Any, ...] | None:
-    clock, lock = (
-        ("clock_timestamp()", " FOR UPDATE")
-        if connection.vendor == "postgresql"
-        else ("strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')", "")
+    postgres = connection.vendor == "postgresql"
+    clock = "clock_timestamp()" if postgres else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
+    rows = fetch(
+        f"SELECT id, origin, size, tip, last_at, {clock} FROM ledger_log"  # noqa: S608 the clock is a constant
+        f" WHERE organization_id = %s AND closed_at IS NULL ORDER BY incarnation DESC LIMIT 1{for_update()}",
+        [organization],
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT id, origin, size, tip, last_at, {clock} FROM ledger_log"  # noqa: S608 both parts are constants
-            f" WHERE organization_id = %s AND closed_at IS NULL ORDER BY incarnation DESC LIMIT 1{lock}",
-            [database_uuid(organization)],
-        )
-        row: tuple[Any, ...] | None = cursor.fetchone()
-        return row
+    return rows[0] if rows else None
 
 
 def _draft(event: Event, now: datetime) -> Draft:
@@ -99,7 +89,7 @@ def _draft(event: Event, now: datetime) -> Draft:
 
 def _row(log: Any, draft: Draft, entry: Entry) -> tuple[Any, ...]:
     return (
-        database_uuid(draft.id),
+        draft.id,
         log,
         entry.seq,
         entry.header.decode(),
@@ -109,16 +99,5 @@ def _row(log: Any, draft: Draft, entry: Entry) -> tuple[Any, ...]:
         draft.subject["kind"],
         draft.subject["id"],
         draft.context.get("team", draft.subject["id"] if draft.subject["kind"] == "team" else ""),
-        _time(entry.recorded_at),
+        entry.recorded_at,
     )
-
-
-def _time(moment: datetime | None) -> Any:
-    return connection.ops.adapt_datetimefield_value(moment) if moment else None
-
-
-def _moment(value: Any) -> datetime | None:
-    if value is None:
-        return None
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from apps.ledger import clock
+from apps.ledger.sql import as_uuid, fetch, marks
 from apps.ledger.writing import writing
 from apps.tasks.models import AgentLease, Attempt, AttemptStatus, Span, ThreadCursor
 from tikitaka.capture.events import SpanDraft
@@ -21,6 +22,14 @@ class StaleHolder(WrongState):
     """Somebody else holds this attempt now, or it has ended."""
 
     code = "stale_holder"
+
+
+def held_attempts(attempts: Sequence[UUID]) -> set[tuple[UUID, int]]:
+    """Which of some attempts still run, each with the fencing number of its holder."""
+    rows = fetch(
+        f"SELECT id, fence FROM tasks_attempt WHERE id IN ({marks(attempts)}) AND status = 'running'", attempts
+    )
+    return {(as_uuid(attempt), fence) for attempt, fence in rows}
 
 
 def renew(attempts: Collection[UUID], *, policy: Policy) -> set[UUID]:

@@ -6,20 +6,28 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import F
-
 from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
+from apps.ledger.sql import as_uuid, execute, execute_many, fetch
 from apps.tasks.graphs import node_states
-from apps.tasks.models import AgentLease, Attempt, PlanNode, Task, TaskStatus, TeamScheduler, TreeLock
+from apps.tasks.models import AttemptStatus, TaskStatus
 from apps.tasks.services.log import lock_scheduler
-from apps.teams.models import Team
-from apps.teams.selectors import is_paused
+from apps.teams.selectors import Gate
 from tikitaka.ledger.events import AttemptStarted
 from tikitaka.policy import Policy
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.ready import Busy, TaskGraph, select_ready
+
+_START_NODE = "UPDATE tasks_plannode SET status = %s, attempts = attempts + 1, started_at = %s WHERE id = %s"
+_NEW_ATTEMPT = (
+    "INSERT INTO tasks_attempt (id, organization_id, task_id, node_id, agent_id, number, status, fence, started_at,"
+    " usage, thread_id, output, error, error_detail) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, '', '', '', '')"
+)
+_NEW_LEASE = (
+    "INSERT INTO tasks_agentlease (agent_id, team_id, attempt_id, fence, heartbeat_at, expires_at)"
+    " VALUES (%s, %s, %s, %s, %s, %s)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,48 +44,50 @@ class Claimed:
     fence: int
 
 
-def claim_ready(*, team: UUID, policy: Policy, limit: int | None = None) -> list[Claimed]:
+def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = None) -> list[Claimed]:
     """Starts what may start now, at most `limit` nodes; attempts are counted before anything is dispatched."""
-    found = Team.objects.select_related("organization").get(pk=team)
-    with recording(found.organization_id) as ledger:
+    with recording(gate.organization) as ledger:
         scheduler = lock_scheduler(team)
-        tasks = list(
-            Task.objects.filter(team_id=team, status=TaskStatus.RUNNING, cancel_requested_at__isnull=True)
-            .order_by("first_seq")
-            .values_list("pk", flat=True)
-        )
+        tasks = [
+            as_uuid(pk)
+            for (pk,) in fetch(
+                "SELECT id FROM tasks_task WHERE team_id = %s AND status = %s AND cancel_requested_at IS NULL"
+                " ORDER BY first_seq",
+                [team, TaskStatus.RUNNING.value],
+            )
+        ]
+        if not tasks:
+            return []
         states = node_states(tasks)
         owners = {node.id: task for task, nodes in states.items() for node in nodes}
         selection = select_ready(
             [TaskGraph(task=task, nodes=tuple(states[task])) for task in tasks],
             _busy(team),
-            width=found.width,
-            paused=is_paused(found),
+            width=gate.width,
+            paused=gate.paused,
         )
         start = selection.start if limit is None else selection.start[:limit]
-        if not start:
-            return []
         claimed = [
             Claimed(
                 attempt=new_id(),
                 node=node.id,
                 task=owners[node.id],
                 team=team,
-                organization=found.organization_id,
+                organization=gate.organization,
                 agent=node.agent,
                 number=node.attempts + 1,
                 fence=scheduler.last_fence + place,
             )
             for place, node in enumerate(start, start=1)
         ]
-        _write(claimed, start, ledger, now=clock.now(), policy=policy)
-        TeamScheduler.objects.filter(pk=team).update(last_fence=F("last_fence") + len(claimed))
+        if claimed:
+            _write(claimed, start, ledger, now=clock.now(), policy=policy)
     return claimed
 
 
 def _busy(team: UUID) -> Busy:
-    agents = list(AgentLease.objects.filter(team_id=team).values_list("agent_id", flat=True))
-    prefixes = tuple(TreeLock.objects.filter(team_id=team).values_list("prefix", flat=True))
+    agents = [as_uuid(agent) for (agent,) in fetch("SELECT agent_id FROM tasks_agentlease WHERE team_id = %s", [team])]
+    prefixes = tuple(prefix for (prefix,) in fetch("SELECT prefix FROM tasks_treelock WHERE team_id = %s", [team]))
     return Busy(running=len(agents), agents=frozenset(agents), prefixes=prefixes)
 
 
@@ -85,32 +95,33 @@ def _write(
     claimed: list[Claimed], nodes: tuple[NodeState, ...], ledger: Recorder, *, now: datetime, policy: Policy
 ) -> None:
     expires = now + timedelta(seconds=policy.lease_s)
-    PlanNode.objects.filter(pk__in=[c.node for c in claimed]).update(
-        status=NodeStatus.RUNNING.value, attempts=F("attempts") + 1, started_at=now
+    execute_many(_START_NODE, [(NodeStatus.RUNNING.value, now, c.node) for c in claimed])
+    execute_many(
+        _NEW_ATTEMPT,
+        [
+            (
+                c.attempt,
+                c.organization,
+                c.task,
+                c.node,
+                c.agent,
+                c.number,
+                AttemptStatus.RUNNING.value,
+                c.fence,
+                now,
+                {},
+            )
+            for c in claimed
+        ],
     )
-    Attempt.objects.bulk_create(
-        Attempt(
-            id=c.attempt,
-            organization_id=c.organization,
-            task_id=c.task,
-            node_id=c.node,
-            agent_id=c.agent,
-            number=c.number,
-            fence=c.fence,
-            started_at=now,
-        )
-        for c in claimed
+    execute_many(_NEW_LEASE, [(c.agent, c.team, c.attempt, c.fence, now, expires) for c in claimed])
+    execute_many(
+        "INSERT INTO tasks_treelock (team_id, attempt_id, prefix) VALUES (%s, %s, %s)",
+        [(c.team, c.attempt, prefix) for c, node in zip(claimed, nodes, strict=True) for prefix in node.prefixes],
     )
-    AgentLease.objects.bulk_create(
-        AgentLease(
-            agent_id=c.agent, team_id=c.team, attempt_id=c.attempt, fence=c.fence, heartbeat_at=now, expires_at=expires
-        )
-        for c in claimed
-    )
-    TreeLock.objects.bulk_create(
-        TreeLock(team_id=c.team, attempt_id=c.attempt, prefix=prefix)
-        for c, node in zip(claimed, nodes, strict=True)
-        for prefix in node.prefixes
+    execute(
+        "UPDATE tasks_teamscheduler SET last_fence = last_fence + %s WHERE team_id = %s",
+        [len(claimed), claimed[0].team],
     )
     ledger.record(
         *(

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
-
-from django.db import connection
 
 from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
-from apps.ledger.services.append import database_uuid
+from apps.ledger.sql import as_uuid, execute_many, fetch, marks
 from apps.tasks.graphs import node_states
-from apps.tasks.models import (
-    AgentLease,
-    Attempt,
-    AttemptStatus,
-    AuthorKind,
-    Message,
-    PlanNode,
-    Span,
-    Task,
-    TaskStatus,
-    TreeLock,
-)
+from apps.tasks.models import AttemptStatus, AuthorKind, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
-from apps.tasks.services.attempts import finding_rows
+from apps.tasks.services.attempts import finding_rows, held_attempts
 from apps.tasks.services.claim import Claimed
 from apps.tasks.services.log import lock_scheduler, take_numbers
 from tikitaka.ledger.events import AttemptSettled, NodeBlocked, TaskSettled
@@ -42,6 +29,10 @@ from tikitaka.text import clean_captured, cut
 
 _DETAIL_CHARS = 2_000
 _THREAD_CHARS = 200
+_NEW_MESSAGE = (
+    "INSERT INTO tasks_message (id, organization_id, team_id, task_id, seq, author_kind, agent_id, node_id, attempt_id,"
+    " text, findings, at, injected) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
 _END = (
     "UPDATE tasks_attempt SET status = %s, finished_at = %s, thread_id = %s, output = %s, error = %s,"
     " error_detail = %s, exit_code = %s, usage = %s WHERE id = %s"
@@ -70,20 +61,13 @@ def finish_attempts(*, organization: UUID, team: UUID, ends: Sequence[Ended], po
     with recording(organization) as ledger:
         lock_scheduler(team)
         now = clock.now()
-        held = {
-            (pk, fence)
-            for pk, fence in Attempt.objects.filter(
-                pk__in=[e.claimed.attempt for e in ends], status=AttemptStatus.RUNNING
-            ).values_list("pk", "fence")
-        }
+        held = held_attempts([e.claimed.attempt for e in ends])
         good = [e for e in ends if (e.claimed.attempt, e.claimed.fence) in held]
         stale = tuple(e.claimed.attempt for e in ends if e not in good)
         if not good:
             return Finished(settled_tasks=(), completed_nodes=(), stale=stale)
         tasks = {e.claimed.task for e in good}
-        cancelling = set(
-            Task.objects.filter(pk__in=tasks, cancel_requested_at__isnull=False).values_list("pk", flat=True)
-        )
+        cancelling = _cancelling(list(tasks))
         _end_attempts(good, cancelling, now, ledger)
         outcome = {e.claimed.node: _node_status(e, cancelling, policy) for e in good}
         _write_nodes(outcome, now)
@@ -130,14 +114,14 @@ def _end_attempts(ends: Sequence[Ended], cancelling: Collection[UUID], now: date
         rows.append(
             (
                 status.value,
-                connection.ops.adapt_datetimefield_value(now),
+                now,
                 cut(end.thread_id or "", _THREAD_CHARS),
                 _output(end),
                 end.error or "",
                 detail,
                 end.exit_code,
-                json.dumps(dict(end.usage)),
-                database_uuid(claimed.attempt),
+                dict(end.usage),
+                claimed.attempt,
             )
         )
         count, digest = digests.get(claimed.attempt, (0, ""))
@@ -153,8 +137,7 @@ def _end_attempts(ends: Sequence[Ended], cancelling: Collection[UUID], now: date
                 spans_digest=digest,
             )
         )
-    with connection.cursor() as cursor:
-        cursor.executemany(_END, rows)
+    execute_many(_END, rows)
 
 
 def _output(end: RunEnd) -> str:
@@ -181,54 +164,60 @@ def _node_status(ended: Ended, cancelling: Collection[UUID], policy: Policy) -> 
     return NodeStatus.QUEUED if retry(error, attempts=ended.claimed.number, policy=policy) else NodeStatus.FAILED
 
 
+def _cancelling(tasks: Sequence[UUID]) -> set[UUID]:
+    rows = fetch(f"SELECT id FROM tasks_task WHERE id IN ({marks(tasks)}) AND cancel_requested_at IS NOT NULL", tasks)
+    return {as_uuid(task) for (task,) in rows}
+
+
 def _write_nodes(outcome: Mapping[UUID, NodeStatus], now: datetime) -> None:
-    for status in set(outcome.values()):
-        nodes = [node for node, new in outcome.items() if new is status]
-        finished_at = None if status is NodeStatus.QUEUED else now
-        PlanNode.objects.filter(pk__in=nodes, status=NodeStatus.RUNNING.value).update(
-            status=status.value, finished_at=finished_at
-        )
+    execute_many(
+        "UPDATE tasks_plannode SET status = %s, finished_at = %s WHERE id = %s AND status = 'running'",
+        [(status.value, None if status is NodeStatus.QUEUED else now, node) for node, status in outcome.items()],
+    )
 
 
-def _free(attempts: Collection[UUID]) -> None:
-    TreeLock.objects.filter(attempt__in=attempts).delete()
-    AgentLease.objects.filter(attempt__in=attempts).delete()
+def _free(attempts: Sequence[UUID]) -> None:
+    execute_many("DELETE FROM tasks_treelock WHERE attempt_id = %s", [(attempt,) for attempt in attempts])
+    execute_many("DELETE FROM tasks_agentlease WHERE attempt_id = %s", [(attempt,) for attempt in attempts])
 
 
 def _speak(team: UUID, ends: Sequence[Ended], now: datetime) -> None:
     """An agent's last message is its node's output and becomes one message of the team."""
-    if not ends:
-        return
-    organization = ends[0].claimed.organization
-    Message.objects.bulk_create(
-        _message(ended, seq, organization, now) for seq, ended in zip(take_numbers(team, len(ends)), ends, strict=True)
-    )
+    if ends:
+        numbers = take_numbers(team, len(ends))
+        execute_many(_NEW_MESSAGE, [_message(ended, seq, now) for seq, ended in zip(numbers, ends, strict=True)])
 
 
-def _message(ended: Ended, seq: int, organization: UUID, now: datetime) -> Message:
+def _message(ended: Ended, seq: int, now: datetime) -> tuple[Any, ...]:
     claimed = ended.claimed
     redaction = redact_captured(clean_captured(ended.end.answer or ""))
-    return Message(
-        id=new_id(),
-        organization_id=organization,
-        team_id=claimed.team,
-        task_id=claimed.task,
-        seq=seq,
-        author_kind=AuthorKind.AGENT,
-        agent_id=claimed.agent,
-        node_id=claimed.node,
-        attempt_id=claimed.attempt,
-        text=redaction.text,
-        findings=finding_rows(redaction.findings),
-        at=now,
+    return (
+        new_id(),
+        claimed.organization,
+        claimed.team,
+        claimed.task,
+        seq,
+        AuthorKind.AGENT.value,
+        claimed.agent,
+        claimed.node,
+        claimed.attempt,
+        redaction.text,
+        finding_rows(redaction.findings),
+        now,
+        False,
     )
 
 
-def _span_digests(attempts: Collection[UUID]) -> dict[UUID, tuple[int, str]]:
+def _span_digests(attempts: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
     """Count and digest of each attempt's spans: what the log says about the trace, which is not an entry itself."""
     hashes: dict[UUID, tuple[int, hashlib._Hash]] = {}
-    rows = Span.objects.filter(attempt__in=attempts).order_by("attempt", "seq")
-    for attempt, seq, kind, text in rows.values_list("attempt_id", "seq", "kind", "text"):
+    rows = fetch(
+        f"SELECT attempt_id, seq, kind, text FROM tasks_span WHERE attempt_id IN ({marks(attempts)})"
+        " ORDER BY attempt_id, seq",
+        attempts,
+    )
+    for key, seq, kind, text in rows:
+        attempt = as_uuid(key)
         count, running = hashes.get(attempt) or (0, hashlib.sha256())
         running.update(f"{seq}\x00{kind}\x00{text}\x00".encode())
         hashes[attempt] = (count + 1, running)

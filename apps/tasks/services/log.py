@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import F
-
+from apps.ledger.sql import execute, fetch, for_update
 from apps.tasks.models import TeamScheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers:
-    """A run of numbers taken from the team's row: `first` to `first + count - 1`."""
+class Scheduler:
+    """The team's row as it was locked: the last message number, the last fencing number."""
 
-    first: int
-    count: int
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(self.first, self.first + self.count))
+    last_seq: int
+    last_fence: int
 
 
-def lock_scheduler(team: UUID) -> TeamScheduler:
+def lock_scheduler(team: UUID) -> Scheduler:
     """The team's scheduler row, locked until the transaction ends."""
-    scheduler = TeamScheduler.objects.select_for_update().filter(team_id=team).first()
-    if scheduler is None:
+    select = f"SELECT last_seq, last_fence FROM tasks_teamscheduler WHERE team_id = %s{for_update()}"
+    rows = fetch(select, [team])
+    if not rows:
         TeamScheduler.objects.get_or_create(team_id=team)
-        scheduler = TeamScheduler.objects.select_for_update().get(team_id=team)
-    return scheduler
+        rows = fetch(select, [team])
+    return Scheduler(last_seq=rows[0][0], last_fence=rows[0][1])
 
 
-def take_numbers(team: UUID, count: int) -> Numbers:
+def take_numbers(team: UUID, count: int) -> range:
     """The next `count` message numbers; call inside the transaction that saves the messages, so that none is lost."""
-    scheduler = lock_scheduler(team)
-    TeamScheduler.objects.filter(pk=scheduler.pk).update(last_seq=F("last_seq") + count)
-    return Numbers(first=scheduler.last_seq + 1, count=count)
+    first = lock_scheduler(team).last_seq + 1
+    execute("UPDATE tasks_teamscheduler SET last_seq = last_seq + %s WHERE team_id = %s", [count, team])
+    return range(first, first + count)
 
 
 def last_number(team: UUID) -> int:
     """The number of the newest message; 0 in an empty log."""
-    return TeamScheduler.objects.filter(pk=team).values_list("last_seq", flat=True).first() or 0
+    rows = fetch("SELECT last_seq FROM tasks_teamscheduler WHERE team_id = %s", [team])
+    return int(rows[0][0]) if rows else 0

@@ -36,9 +36,9 @@ def available_notes(*, agent: UUID) -> tuple[list[UUID], list[Drifted]]:
 
     The disk is the state: a note counts as available only if its block is there, whatever the database says.
     """
-    if not Landing.objects.filter(agent_id=agent).exists():
-        return [], []
     landings = list(held_landings(agent))
+    if not landings:
+        return [], []
     faults = _faults(agent, landings)
     drifted = _mark(landings, faults)
     available = [landing.note_id for landing in landings if faults[landing.pk] is None]
