@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connections
+from hypothesis import HealthCheck, given, settings
 
 from apps.conductor.import_rows import UNKNOWN_PROMPT
 from apps.conductor.importing import TeamArchived, import_sessions
@@ -20,8 +21,9 @@ from apps.conductor.story import close_thread
 from apps.ledger.models import Entry
 from apps.memory.models import Note, Recipient
 from apps.tasks.models import Attempt, Message, PlanNode, Span, Task
+from tests.core.capture.test_fuzz import mutated
 from tests.support.cast import Cast
-from tikitaka.capture.sessions import decode_lines, read_session
+from tikitaka.capture.sessions import UnreadableSession, decode_lines, read_session
 from tikitaka.errors import Forbidden, NotFound
 
 CASES = Path(__file__).parents[1] / "cases" / "transcripts"
@@ -236,6 +238,23 @@ class TestTheSameSessionAgain:
         bring_in(cast, session, agent="security")
 
         assert ImportSource.objects.count() == Task.objects.count() == 2
+
+
+class TestAnySession:
+    @given(data=mutated())
+    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_what_can_be_read_can_be_stored_and_is_known_the_second_time(self, cast: Cast, data: bytes) -> None:
+        try:
+            session = read_session(decode_lines(data))
+        except UnreadableSession:
+            return
+        bring_in(cast, session)
+        before = everything()
+
+        (again,) = bring_in(cast, session)
+
+        assert not again.changed
+        assert everything() == before
 
 
 class TestLedger:

@@ -245,7 +245,10 @@ class TestOutput:
             "Two.", usage={"input_tokens": 4}
         )
 
-        one, two = session.read().turns
+        session.say("Three.").end("Three.")
+
+        one, two, three = session.read().turns
+        assert (three.prompt, three.answer) == (None, "Three.")
         assert (one.prompt, one.answer, dict(one.usage)) == (None, "One.", {"input_tokens": 3})
         assert (two.prompt, two.answer, dict(two.usage)) == ("Again", "Two.", {"input_tokens": 4})
 

@@ -135,6 +135,15 @@ def test_an_interrupted_turn_fails_and_the_next_goes_on() -> None:
     assert (two.prompt, two.answer, two.error) == ("Two", "Done.", None)
 
 
+def test_work_after_the_end_of_a_turn_still_belongs_to_it() -> None:
+    rollout = Rollout().ask("One").answer("Done.").event("agent_reasoning", text="That went well.")
+
+    assert [spans(turn) for turn in rollout.ask("Two").answer("Also done.").read().turns] == [
+        [("agent_message", "completed"), ("reasoning", "completed")],
+        [("agent_message", "completed")],
+    ]
+
+
 def test_a_recording_that_breaks_off_is_interrupted() -> None:
     rollout = Rollout().ask("One").event("agent_message", message="I will look.")
     rollout.item("function_call", name="exec_command", arguments='{"cmd": "ls"}', call_id="c1")
