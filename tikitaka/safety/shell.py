@@ -41,7 +41,7 @@ _SENDERS = words(
 _KNOWN_INSTALLERS = words(
     """
     sh.rustup.rs static.rust-lang.org get.docker.com astral.sh deb.nodesource.com install.python-poetry.org
-    get.k3s.io raw.githubusercontent.com bun.sh get.pnpm.io starship.rs get.helm.sh sdk.cloud.google.com
+    get.k3s.io bun.sh get.pnpm.io starship.rs get.helm.sh sdk.cloud.google.com
     deno.land fnm.vercel.app get.sdkman.io brew.sh pyenv.run mise.run get.volta.sh just.systems
     """
 )

@@ -149,6 +149,7 @@ def edit(
         if after is not None:
             excluded = {row.agent for row in assessed.recipients if row.reason == WithholdReason.AUDIENCE_EXCLUDED}
             _check_team(locked, after, excluded=excluded)
+            _check_places(assessed, after)
             rows = redirected(rows, assessed.recipients, after)
         _save_edit(locked, assessed, rows, actor, text is not None, policy)
         record_withheld(locked, [row for row in rows if row.verdict == "withheld" and row.agent in before], ledger)
@@ -229,6 +230,14 @@ def _check_team(note: Note, wanted: Iterable[UUID], *, excluded: Collection[UUID
     verdict = check_recipients(list(wanted), team_agents=team_agents(note.team_id), excluded=excluded)
     if isinstance(verdict, RecipientsRefused):
         raise RecipientsNotAllowed(verdict.reason.value)
+
+
+def _check_places(assessed: Assessed, wanted: Collection[UUID]) -> None:
+    """Nobody is chosen in whose workspace the note has no place."""
+    for row in assessed.recipients:
+        if row.agent in wanted and row.placement in ("", "collision"):
+            reason = WithholdReason.SKILL_KEY_COLLISION.value if row.placement else "workspace_unreadable"
+            raise RecipientsNotAllowed(reason)
 
 
 def _granted(note: Note) -> frozenset[UUID]:

@@ -97,9 +97,13 @@ def _refusal(note: Note) -> str | None:
     """The boundary, checked again where every landing crosses it: exact content, and recipients inside the team."""
     if note_digest(note) != note.content_digest:
         return "content_changed"
-    granted = Recipient.objects.filter(note=note, verdict="granted").values_list("agent_id", flat=True)
-    allowed = check_recipients(list(granted), team_agents=team_agents(note.team_id))
-    return allowed.reason.value if isinstance(allowed, RecipientsRefused) else None
+    granted = Recipient.objects.filter(note=note, verdict="granted")
+    allowed = check_recipients(list(granted.values_list("agent_id", flat=True)), team_agents=team_agents(note.team_id))
+    if isinstance(allowed, RecipientsRefused):
+        return allowed.reason.value
+    if note.severity != Severity.SEVERE and granted.exclude(placement__in=("existing", "new")).exists():
+        return "no_placement"
+    return None
 
 
 def _removal_pending(note: Note) -> bool:
