@@ -16,10 +16,11 @@ from apps.accounts.services.authorize import authorize
 from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
 from apps.conductor.wake import wake
+from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note, Segment
-from apps.memory.selectors import covered_nodes, finished_nodes, landings_to_remove, open_segment
+from apps.memory.selectors import covered_nodes, due_flushes, finished_nodes, landings_to_remove, open_segment
 from apps.memory.services.distil import distil
 from apps.memory.services.flushes import claim_flush, make_due_flushes, make_early_flush, reset_flushes
 from apps.memory.services.landing.land import LandingHeld, land_note
@@ -193,10 +194,13 @@ def resume(*, actor: Principal, task: Task) -> None:
 # --- 7. Flush
 
 
-def wake_flushes() -> None:
-    """Makes the flushes that are due and wakes them."""
-    for flush in make_due_flushes():
-        wake("flush", flush)
+def wake_flushes() -> int:
+    """Makes the flushes that are missing and wakes each that is due, also what a resume put back; how many."""
+    make_due_flushes()
+    due = due_flushes(clock.now(), _policy().flush_attempts_max)
+    for flush_id in due:
+        wake("flush", flush_id)
+    return len(due)
 
 
 def flush(flush_id: UUID) -> None:

@@ -15,7 +15,6 @@ from apps.conductor.wake import wake
 from apps.ledger import clock
 from apps.ledger.selectors import logs, verify_log
 from apps.memory.selectors import (
-    due_flushes,
     exhausted_flushes,
     expired_notes,
     landings_to_remove,
@@ -53,10 +52,7 @@ def sweep() -> Counter[str]:
     for team in Task.objects.filter(status=TaskStatus.RUNNING).values_list("team_id", flat=True).distinct():
         wake("dispatch", team)
     found["idle_segments"] = len(close_idle(policy=policy))
-    wake_flushes()
-    for flush in due_flushes(clock.now(), policy.flush_attempts_max):
-        found["due_flushes"] += 1
-        wake("flush", flush)
+    found["due_flushes"] = wake_flushes()
     found["expired_notes"] = sum(expire_note(note=note) for note in expired_notes(clock.now()))
     for note in notes_to_land(clock.now()):
         found["unlanded_notes"] += 1

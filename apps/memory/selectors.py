@@ -79,9 +79,9 @@ def segments_to_flush() -> QuerySet[Segment]:
 def due_flushes(now: datetime, attempts_max: int) -> list[UUID]:
     """Flushes that somebody should work on now: waiting, to be tried again, or left behind by whoever died."""
     again = [FlushStatus.RUNNING, FlushStatus.TIMED_OUT, FlushStatus.FAILED]
-    rows = Flush.objects.filter(Q(status=FlushStatus.WAITING) | Q(status__in=again, claimed_until__lt=now)).filter(
-        Q(final=False) | Q(segment__status=SegmentStatus.CLOSED)
-    )
+    unsettled = Task.objects.filter(segment_id=OuterRef("segment_id")).exclude(status__in=TERMINAL)
+    ready = Q(final=False) | (Q(segment__status=SegmentStatus.CLOSED) & ~Exists(unsettled))
+    rows = Flush.objects.filter(Q(status=FlushStatus.WAITING) | Q(status__in=again, claimed_until__lt=now), ready)
     return [
         pk
         for pk, attempts, status in rows.values_list("pk", "attempts", "status")

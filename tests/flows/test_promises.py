@@ -37,6 +37,7 @@ from tests.support.cast import Cast
 from tests.support.notes import RULE, approved, landed, proposed, verdicts
 from tests.support.plans import node
 from tests.support.scripted import ScriptedRuntime
+from tests.support.secrets import github_token
 from tikitaka.authz import Permission
 from tikitaka.errors import NotFound
 from tikitaka.policy import DEFAULT
@@ -220,7 +221,7 @@ class TestSafetyFailsClosed:
         assert not Landing.objects.exists()
 
     def test_redaction_and_quarantine_run_before_review(self, committed_cast: Cast) -> None:
-        secret = "gh" + "p_" + "Zq4" * 12
+        secret = github_token()
         note = proposed(committed_cast, f"Deploys use {secret} as token.")
 
         assert secret not in json.dumps([note.content, note.description, note.findings])

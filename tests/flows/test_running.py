@@ -15,6 +15,7 @@ from apps.tasks.models import AgentLease, Attempt, Message, Span, Task, TreeLock
 from tests.support.cast import Cast
 from tests.support.plans import node
 from tests.support.scripted import ScriptedRuntime
+from tests.support.secrets import github_token
 from tikitaka.errors import Invalid
 from tikitaka.ports import RunEnd
 
@@ -138,7 +139,7 @@ class TestProcesses:
         assert list(Attempt.objects.filter(task=task).values_list("error", flat=True)) == ["output_overflow"]
 
     def test_nothing_of_a_secret_is_kept(self, committed_cast: Cast) -> None:
-        secret = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
+        secret = github_token()
         task = run(committed_cast, [node(1, f"do: think token {secret}\ndo: say use {secret} please")])
 
         stored = [
