@@ -41,9 +41,5 @@ EVALUATORS: Mapping[str, Evaluator] = MappingProxyType(
         )
         for name, module in (("routing", routing), ("segments", segments), ("extraction", extraction))
     }
-    | {
-        "replies": Evaluator(
-            parse=replies.parse, texts=replies.texts, decide=replies.decide, metrics=replies.metrics
-        )
-    }
+    | {"replies": Evaluator(parse=replies.parse, texts=replies.texts, decide=replies.decide, metrics=replies.metrics)}
 )
