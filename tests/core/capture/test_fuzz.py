@@ -150,3 +150,9 @@ def test_files_as_windows_writes_them(encoding: str) -> None:
     lines = ['{"type":"prompt","text":"Grüße \u2028 \x85"}', '{"type":"message","text":"done"}']
     session = read_session(decode_lines("\r\n".join(lines).encode(encoding)))
     assert (session.turns[0].prompt, session.damaged) == ("Grüße \u2028 \x85", ())
+
+
+def test_a_line_that_is_no_utf8_is_named_and_still_read() -> None:
+    session = read_session(decode_lines(b'{"type":"prompt","text":"caf\xe9"}\n{"type":"message","text":"done"}'))
+    assert [(line.number, line.reason) for line in session.damaged] == [(1, "not_utf8")]
+    assert session.turns[0].prompt.startswith("caf")
