@@ -11,6 +11,7 @@ from tikitaka.errors import Invalid
 # Categories that draw nothing: controls, formats, surrogates, separators, and the fillers that Unicode calls letters.
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp", "Mn", "Me"})
 _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _FORBIDDEN_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -46,14 +47,14 @@ def one_line(text: str) -> str:
 def clean_captured(text: str) -> str:
     """Captured output as it may be stored: NUL and other controls become U+FFFD, lone surrogates too."""
     replaced = _FORBIDDEN_CONTROLS.sub(lambda m: m.group() if m.group() == "\x1b" else "\ufffd", text)
-    return replaced.encode("utf-8", "replace").decode("utf-8") if _has_surrogate(replaced) else replaced
+    return _SURROGATES.sub("\ufffd", replaced)
 
 
 def require(name: str, text: object, *, limit: int, blank: bool = False, multiline: bool = True) -> str:
     """`text` when a person or a program may submit it as the field `name`; raises Invalid that names the field."""
     if not isinstance(text, str):
         raise Invalid(**{name: "must be text"})
-    if _has_surrogate(text):
+    if _SURROGATES.search(text):
         raise Invalid(**{name: "contains a lone surrogate"})
     if "\x00" in text:
         raise Invalid(**{name: "contains a NUL character"})
@@ -75,7 +76,3 @@ def name_key(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(c for c in unicodedata.normalize("NFKC", folded) if c.isalnum())
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)

@@ -130,7 +130,7 @@ def _as_open(segment: Segment | None, prompts: Sequence[str]) -> OpenSegment | N
     if segment is None:
         return None
     tasks = Task.objects.filter(segment_id=segment.pk)
-    chars = Message.objects.filter(task__in=tasks).aggregate(chars=Sum(Length("text")))["chars"] or 0
+    chars = Message.objects.filter(task__in=tasks, injected=False).aggregate(chars=Sum(Length("text")))["chars"] or 0
     return OpenSegment(
         task_count=len(prompts), chars=chars, last_activity_at=last_activity(segment), prompts=tuple(prompts)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -16,6 +16,9 @@ from tikitaka.errors import WrongState
 from tikitaka.policy import Policy
 from tikitaka.safety import Finding, redact_captured
 from tikitaka.text import clean_captured, cut
+
+
+_REDACTED_LENGTHS = 16
 
 
 class StaleHolder(WrongState):
@@ -59,14 +62,14 @@ def save_spans(*, attempt: UUID, fence: int, spans: Sequence[tuple[int, SpanDraf
 
 def span_row(attempt: UUID, seq: int, draft: SpanDraft, *, at: datetime, policy: Policy) -> Span:
     """One span as it may be stored: cleaned, redacted, cut at a character boundary."""
-    redaction = redact_captured(clean_captured(draft.text))
+    redaction = redact_captured(clean_captured(_bounded(draft.text, policy.span_text_chars)))
     return Span(
         attempt_id=attempt,
         seq=seq,
         kind=draft.kind,
         status=draft.status,
         text=cut(redaction.text, policy.span_text_chars),
-        data=_redacted_data(draft.data),
+        data=_redacted_data(draft.data, policy.span_text_chars),
         injected=draft.injected,
         findings=finding_rows(redaction.findings),
         at=draft.at or at,
@@ -94,12 +97,24 @@ def close_threads(agents: Collection[UUID]) -> None:
     ThreadCursor.objects.filter(agent_id__in=agents, closed_at__isnull=True).update(closed_at=clock.now())
 
 
-def _redacted_data(data: object) -> object:
-    """The same for structured data: keys and values alike."""
+def _bounded(text: str, limit: int) -> str:
+    """What is worth redacting of a text that is cut to `limit` afterwards: a program may print megabytes in one line.
+
+    The bound lies far behind the cut, and a word that it would split is left out: half a secret matches no rule.
+    """
+    bound = limit * _REDACTED_LENGTHS
+    if len(text) <= bound:
+        return text
+    whole = text[:bound].rsplit(maxsplit=1)
+    return whole[0] if len(whole) == 2 else ""
+
+
+def _redacted_data(data: object, limit: int) -> object:
+    """The same for structured data: keys and values alike, each text cut to `limit` characters."""
     if isinstance(data, str):
-        return redact_captured(clean_captured(data)).text
-    if isinstance(data, dict):
-        return {redact_captured(clean_captured(str(key))).text: _redacted_data(value) for key, value in data.items()}
+        return cut(redact_captured(clean_captured(_bounded(data, limit))).text, limit)
+    if isinstance(data, Mapping):
+        return {str(_redacted_data(str(key), limit)): _redacted_data(value, limit) for key, value in data.items()}
     if isinstance(data, list):
-        return [_redacted_data(value) for value in data]
+        return [_redacted_data(value, limit) for value in data]
     return data
