@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from apps.conductor import wake as waking
 from apps.conductor.pool import embedded_pool
-from apps.conductor.story import close_thread, land, plan, submit
+from apps.conductor.story import close_thread, land, plan, submit, wake_removals
 from apps.conductor.sweep import sweep
 from apps.context.models import ContextSnapshot
 from apps.ledger.models import Entry
@@ -110,6 +111,20 @@ class TestEveryAgentGetsAVerdict:
         )
 
         assert set(verdicts(note).values()) == {("withheld", "recognizer_error")}
+
+    def test_an_exception_of_the_recognizer_withholds(self, committed_cast: Cast, monkeypatch) -> None:
+        def broken(*args, **options):
+            raise RuntimeError("broken recognizer")
+
+        monkeypatch.setattr("apps.memory.services.assess.recognize", broken)
+        note = write_note(
+            actor=committed_cast.owner,
+            team=committed_cast.team,
+            text=NoteText(content=RULE, description="uploads", skill_key="uploads"),
+            policy=DEFAULT,
+        )
+
+        assert verdicts(note) == dict.fromkeys(committed_cast.agents, ("withheld", "recognizer_error"))
 
     def test_every_denial_is_in_the_ledger(self, committed_cast: Cast) -> None:
         note = landed(committed_cast, to=["backend"])
@@ -340,9 +355,32 @@ class TestTheDatabaseIsTheQueue:
         task.refresh_from_db()
         assert task.status == "completed"
 
-    def test_every_wake_up_doubled(self, committed_cast: Cast, settings) -> None:
-        from apps.conductor import wake as waking
+    @pytest.mark.parametrize("job", ["assign", "plan", "dispatch", "settle", "flush", "land", "remove"])
+    def test_a_lost_wake_up_is_found_by_a_sweep(self, committed_cast: Cast, settings, job: str) -> None:
+        """Every wake-up of one kind is lost outside of sweeps; the story still comes to its end."""
+        settings.TIKITAKA_EXTRACTOR = "replay"
+        record(settings, "extract", json.dumps({"notes": [extracted(RULE)]}))
+        with embedded_pool(runtimes=ScriptedRuntime()) as pool:
+            losing = Losing(pool, job)
+            waking.bind(losing)
+            task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x").task
+            losing.sweep()
+            task.refresh_from_db()
+            assert (task.status, task.segment_id is not None) == ("completed", True)
+            close_thread(actor=committed_cast.operator, team=committed_cast.team)
+            losing.sweep()
+            note = edit_to_backend(committed_cast, Note.objects.get())
+            approve(actor=committed_cast.reviewer, note=note, shown_digest=note.content_digest)
+            waking.wake("land", note.pk)
+            losing.sweep()
+            note.refresh_from_db()
+            assert note.status == "active"
+            revoke(actor=committed_cast.reviewer, note=note, words="over")
+            wake_removals()
+            losing.sweep()
+        assert list(Landing.objects.values_list("status", flat=True)) == ["removed"]
 
+    def test_every_wake_up_doubled(self, committed_cast: Cast, settings) -> None:
         class Doubling:
             def __init__(self, pool):
                 self.pool = pool
@@ -437,6 +475,30 @@ def test_we_say_what_we_cannot_prove(committed_cast: Cast) -> None:
     assert drifted[0].fault == "block_changed"
     memory = [kind for kind in types_of(committed_cast) if kind.startswith("memory.")]
     assert not any("opened" in kind or "delivered" in kind for kind in memory)
+
+
+class Losing:
+    """A binding that loses every wake-up of one job, except while a sweep makes up for it."""
+
+    def __init__(self, pool, job: str) -> None:
+        self._pool, self._job, self._sweeping = pool, job, False
+
+    def wake(self, job, subject) -> None:
+        if job != self._job or self._sweeping:
+            self._pool.wake(job, subject)
+
+    def sweep(self) -> None:
+        assert self._pool.drain(30)
+        self._sweeping = True
+        for _ in range(2):
+            sweep()
+            assert self._pool.drain(30)
+        self._sweeping = False
+
+
+def edit_to_backend(cast: Cast, note: Note) -> Note:
+    backend = {cast.agents["backend"].pk}
+    return edit(actor=cast.owner, note=note, shown_digest=note.content_digest, policy=DEFAULT, recipients=backend)
 
 
 def everything(folder: Path) -> str:
