@@ -17,7 +17,6 @@ from tikitaka.policy import Policy
 from tikitaka.safety import Finding, redact_captured
 from tikitaka.text import clean_captured, cut
 
-
 _REDACTED_LENGTHS = 16
 
 
