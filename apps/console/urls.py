@@ -2,12 +2,18 @@
 
 from django.urls import path
 
-from apps.console.views import health, home, live
+from apps.console.views import health, home, live, notes, work
 
 app_name = "console"
 urlpatterns = [
     path("", home.home, name="home"),
+    path("tasks/new/", work.new_task, name="task-new"),
     path("tasks/<uuid:task>/", live.task_page, name="task"),
     path("tasks/<uuid:task>/events/", live.task_events, name="task-events"),
+    path("tasks/<uuid:task>/approve-plan/", work.approve, name="task-approve-plan"),
+    path("tasks/<uuid:task>/cancel/", work.cancel, name="task-cancel"),
+    path("tasks/<uuid:task>/resume/", work.resume, name="task-resume"),
+    path("teams/<uuid:team>/close-thread/", work.close_thread, name="close-thread"),
+    path("notes/new/", notes.new_note, name="note-new"),
     path("healthz", health.healthz, name="healthz"),
 ]

@@ -29,6 +29,11 @@ class IncidentAdmin(GovernedAdmin):
     def state(self, incident: Incident) -> str:
         return "closed" if incident.closed_at else "open"
 
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """What is closed is not closed again."""
+        incident = self._row(request, object_id)
+        return super().get_actions_detail(request, object_id) if incident and not incident.closed_at else []
+
     def has_close_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.holds(request, Permission.INCIDENT_CLOSE, object_id)
 

@@ -8,6 +8,8 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
@@ -17,6 +19,7 @@ from apps.console.admin.base import GovernedAdmin
 from apps.console.identity import principal
 from apps.ledger.models import Entry
 from tikitaka.authz import Permission
+from tikitaka.safety import show_hidden
 
 
 @admin.register(Entry)
@@ -35,5 +38,6 @@ class EntryAdmin(GovernedAdmin):
         return ModelAdmin.get_queryset(self, request).filter(log__organization_id__in=seen.values("pk"))
 
     @display(description="entry")
-    def header_shown(self, entry: Entry) -> str:
-        return json.dumps(json.loads(entry.header), indent=2, ensure_ascii=False, sort_keys=True)
+    def header_shown(self, entry: Entry) -> SafeString:
+        text = json.dumps(json.loads(entry.header), indent=2, ensure_ascii=False, sort_keys=True)
+        return format_html('<pre class="console-text">{}</pre>', show_hidden(text))

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from unfold.decorators import action, display
 
-from apps.audit.knowledge import note_story
 from apps.conductor.story import wake_removals
 from apps.conductor.wake import wake
+from apps.console.admin import story
 from apps.console.admin.base import GovernedAdmin
 from apps.console.admin.dialogs import ApproveDialog, EditDialog, RejectDialog, RevokeDialog, done, refused
-from apps.console.identity import principal
+from apps.console.identity import holds_anywhere, principal
 from apps.memory.models import Flush, Landing, Note, ReviewItem, Segment
 from apps.memory.services import review
 from tikitaka.authz import Permission
 from tikitaka.errors import TikiTakaError
 from tikitaka.notes.contract import Severity
-from tikitaka.review.triggers import EXPLANATIONS, ReviewReason
 from tikitaka.safety import show_hidden
+from tikitaka.text import cut
 
+WAITING = ("pending", "quarantined")
 _COLORS = {
     "pending": "warning",
     "quarantined": "danger",
@@ -44,14 +43,16 @@ class NoteAdmin(GovernedAdmin):
     list_display = ("statement", "state", "severity", "waits_for", "team", "source", "created_at")
     list_filter = ("status", "severity", "source", "team")
     search_fields = ("content", "description", "skill_key")
+    search_help_text = "Search in statements, descriptions and keys"
     ordering = ("-created_at",)
-    fields = ("statement_shown", "why_waiting", "verdicts", "evidence", "history", "facts")
+    fields = ("statement_shown", "why_waiting", "verdicts", "landing", "evidence", "history", "facts")
     readonly_fields = fields
     actions_detail = ["approve", "edit", "reject", "revoke"]
+    list_before_template = "console/note/list_head.html"
 
     @display(description="statement")
     def statement(self, note: Note) -> str:
-        return show_hidden(note.content)[:140]
+        return show_hidden(cut(note.content, 140))
 
     @display(description="state", label=_COLORS)
     def state(self, note: Note) -> str:
@@ -59,43 +60,57 @@ class NoteAdmin(GovernedAdmin):
 
     @display(description="waits for a person because")
     def waits_for(self, note: Note) -> str:
-        return ", ".join(note.review_reasons) if note.status in ("pending", "quarantined") else ""
+        return ", ".join(note.review_reasons) if note.status in WAITING else ""
 
     @display(description="The note")
     def statement_shown(self, note: Note) -> SafeString:
-        texts = {name: show_hidden(getattr(note, name)) for name in ("content", "description", "rationale")}
-        return _part("statement", {"note": note, **texts})
+        return story.statement(note)
 
     @display(description="Why a person must look")
     def why_waiting(self, note: Note) -> SafeString:
-        reasons = [(reason, EXPLANATIONS[ReviewReason(reason)]) for reason in note.review_reasons]
-        return _part("reasons", {"reasons": reasons, "findings": note.findings, "fault": note.landing_fault})
+        return story.reasons(note)
 
     @display(description="Who receives it, who does not, and why")
     def verdicts(self, note: Note) -> SafeString:
-        return _part("verdicts", {"rows": note_story(note.pk)})
+        return story.verdicts(note)
+
+    @display(description="What is written, and where")
+    def landing(self, note: Note) -> SafeString:
+        return story.landing(note)
 
     @display(description="Evidence")
     def evidence(self, note: Note) -> SafeString:
-        spans = note.cited_spans.select_related("attempt__agent").order_by("attempt", "seq")
-        attempts = note.cited_attempts.select_related("agent", "node").order_by("started_at")
-        update = show_hidden(note.possible_update_of.content) if note.possible_update_of else ""
-        return _part(
-            "evidence",
-            {
-                "spans": [(span, show_hidden(span.text)) for span in spans],
-                "attempts": [(attempt, show_hidden(attempt.output)) for attempt in attempts],
-                "update": update,
-            },
-        )
+        return story.evidence(note)
 
     @display(description="Decisions")
     def history(self, note: Note) -> SafeString:
-        return _part("history", {"decisions": note.decisions.select_related("reviewer").order_by("at")})
+        return story.history(note)
 
-    @display(description="Facts")
+    @display(description="Where it comes from")
     def facts(self, note: Note) -> SafeString:
-        return _part("facts", {"note": note})
+        return story.facts(note)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        context = {"may_write": holds_anywhere(request, Permission.NOTE_WRITE), **(extra_context or {})}
+        return super().changelist_view(request, context)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Only the decisions that the state allows, each with the digest of what this page shows."""
+        response = super().changeform_view(request, object_id, form_url, extra_context)
+        context = getattr(response, "context_data", None) or {}
+        note = context.get("original")
+        if note is not None:
+            fitting = [item for item in context.get("actions_detail", []) if _fits(note.status, item["title"])]
+            for item in fitting:
+                item["path"] += f"?shown_digest={note.content_digest}"
+            context["actions_detail"] = fitting
+        return response
 
     def has_decide_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.holds(request, Permission.NOTE_DECIDE, object_id)
@@ -121,7 +136,7 @@ class NoteAdmin(GovernedAdmin):
                 actor=principal(request),
                 note=note,
                 shown_digest=data["shown_digest"],
-                recipients={UUID(agent) for agent in data["recipients"]},
+                recipients=data["recipients"],
                 words=data["words"],
             )
         except TikiTakaError as error:
@@ -149,7 +164,7 @@ class NoteAdmin(GovernedAdmin):
                 shown_digest=data["shown_digest"],
                 policy=settings.TIKITAKA_POLICY,
                 text=_changed_text(note, data),
-                recipients={UUID(agent) for agent in data["recipients"]} if data["choose"] else None,
+                recipients=data["recipients"] if data["choose"] else None,
                 words=data["words"],
             )
         except TikiTakaError as error:
@@ -246,12 +261,16 @@ class FlushAdmin(GovernedAdmin):
     exclude = ("reply",)
 
 
-def _part(name: str, context: dict[str, Any]) -> SafeString:
-    return SafeString(render_to_string(f"console/note/{name}.html", context))
+def _fits(status: str, decision: str) -> bool:
+    """Whether a button makes sense; what a POST may do is the service's to say."""
+    if decision == "Revoke":
+        return status in ("approved", "active")
+    return status in WAITING
 
 
 def _changed_text(note: Note, data: dict[str, Any]) -> review.NoteText | None:
-    same = all(data[name] == getattr(note, name) for name in ("content", "description", "skill_key", "severity"))
+    names = ("content", "description", "skill_key", "severity")
+    same = all(data[name].strip() == str(getattr(note, name)).strip() for name in names)
     if same:
         return None
     return review.NoteText(

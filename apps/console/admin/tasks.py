@@ -11,6 +11,8 @@ from unfold.decorators import display
 from apps.console.admin.base import GovernedAdmin
 from apps.context.models import ContextSnapshot
 from apps.tasks.models import Attempt, Task
+from tikitaka.safety import show_hidden
+from tikitaka.text import cut
 
 
 @admin.register(Task)
@@ -22,7 +24,7 @@ class TaskAdmin(GovernedAdmin):
 
     @display(description="prompt")
     def prompt_start(self, task: Task) -> str:
-        return task.prompt[:100]
+        return show_hidden(cut(task.prompt, 100))
 
     @display(
         description="state", label={"completed": "success", "partial": "warning", "failed": "danger", "running": "info"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
 
@@ -78,6 +78,15 @@ class TeamAdmin(GovernedAdmin):
     def archive(self, request: HttpRequest, form: ReasonDialog, object_id: str) -> HttpResponse:
         return self._act(request, object_id, "Archived.", lambda who, team: teams.archive_team(actor=who, team=team))
 
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Only the switches that the state allows."""
+        offered = super().get_actions_detail(request, object_id)
+        team = self._row(request, object_id)
+        unfit = {"Pause", "Go on", "Archive"} if team is None or team.archived_at else {"Go on"}
+        if team is not None and team.paused_at and not team.archived_at:
+            unfit = {"Pause"}
+        return [item for item in offered if item.description not in unfit]
+
     def _act(self, request: HttpRequest, object_id: str, text: str, do: Any) -> HttpResponse:
         rows: QuerySet[Team] = self.get_queryset(request)
         try:
@@ -95,12 +104,21 @@ class AgentAdmin(GovernedAdmin):
     exclude = ("name_key",)
     actions_detail = ["retire"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        held = Count("landings", filter=Q(landings__status="landed", landings__note__status="active"))
+        return super().get_queryset(request).annotate(held=held)
+
     @display(description="notes held")
-    def holds_notes(self, agent: Agent) -> int:
-        return agent.landings.filter(status="landed", note__status="active").count()
+    def holds_notes(self, agent: Any) -> int:
+        return int(agent.held)
 
     def has_manage_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.holds(request, Permission.TEAMS_MANAGE, object_id)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Nobody retires twice."""
+        agent = self._row(request, object_id)
+        return super().get_actions_detail(request, object_id) if agent and not agent.retired_at else []
 
     @action(
         description="Retire",

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apps.console.views.progress import NodeView
+from tikitaka.text import cut
 
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 190, 62, 60, 22, 12
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 216, 78, 56, 20, 12
+# Characters that fit into a box in the widest usual font; the whole name stands in the title.
+_AGENT_CHARS, _ROLE_CHARS = 22, 27
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +20,14 @@ class Box:
     node: NodeView
     x: int
     y: int
+
+    @property
+    def agent(self) -> str:
+        return _short(f"{self.node.index}. {self.node.agent}", _AGENT_CHARS)
+
+    @property
+    def role(self) -> str:
+        return _short(self.node.role, _ROLE_CHARS)
 
     @property
     def text_x(self) -> int:
@@ -54,6 +65,10 @@ def draw(nodes: Sequence[NodeView]) -> Picture:
         width=2 * _MARGIN + (max(filled, default=0) + 1) * (_WIDTH + _GAP_X) - _GAP_X,
         height=2 * _MARGIN + max(filled.values(), default=1) * (_HEIGHT + _GAP_Y) - _GAP_Y,
     )
+
+
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else cut(text, limit - 1).rstrip() + "…"
 
 
 def _arrow(start: Box, end: Box) -> str:

@@ -1,0 +1,93 @@
+"""What a person types on the pages of our own. Limits and refusals are the services'; their fields are ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
+
+from apps.teams.models import Team
+from tikitaka.errors import Invalid, TikiTakaError
+from tikitaka.notes.contract import Severity
+from tikitaka.policy import DEFAULT
+from tikitaka.safety import show_hidden
+
+
+class _TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, obj: Any) -> str:
+        return show_hidden(f"{obj.name} of {obj.organization.name}")
+
+
+class _PlainForm(forms.Form):
+    """A form whose service may refuse: the reason goes to the field that it is about."""
+
+    required_css_class = "required"
+    team = _TeamField(queryset=Team.objects.none(), empty_label=None)
+
+    def __init__(self, *args: Any, teams: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields["team"]
+        field.queryset = teams.filter(archived_at=None).select_related("organization").order_by("name")
+
+    def refuse(self, error: TikiTakaError) -> None:
+        """Shows a refusal of the service."""
+        if not isinstance(error, Invalid):
+            self.add_error(None, f"{error.code}: {error.detail}")
+            return
+        for name, problem in error.fields.items():
+            self.add_error(name if name in self.fields else None, f"{name} {problem}")
+
+    @property
+    def refusals(self) -> Any:
+        """What concerns no single field."""
+        return self.errors.get(NON_FIELD_ERRORS, [])
+
+
+class NoteForm(_PlainForm):
+    content = forms.CharField(
+        label="Statement",
+        widget=forms.Textarea(attrs={"rows": 5, "maxlength": DEFAULT.note_content_chars}),
+        help_text="One rule or fact, in words that hold without the task they came from.",
+    )
+    description = forms.CharField(
+        label="When it matters",
+        widget=forms.TextInput(attrs={"maxlength": DEFAULT.note_description_chars}),
+        help_text="An agent reads this line to decide whether to open the note.",
+    )
+    severity = forms.ChoiceField(
+        choices=[
+            (Severity.NORMAL.value, "normal: a skill that the agent opens when it fits"),
+            (Severity.SEVERE.value, "severe: a standing rule at the top of the agent's instructions"),
+        ],
+        initial=Severity.NORMAL.value,
+    )
+    skill_key = forms.CharField(
+        required=False,
+        label="Skill key",
+        widget=forms.TextInput(attrs={"maxlength": 200}),
+        help_text="Small letters, digits and dashes, 3 to 64. Left empty, one is made.",
+    )
+    rationale = forms.CharField(
+        required=False,
+        label="Why keep it",
+        widget=forms.Textarea(attrs={"rows": 2, "maxlength": DEFAULT.note_rationale_chars}),
+    )
+
+    def clean_content(self) -> str:
+        return str(self.cleaned_data["content"]).replace("\r\n", "\n")
+
+    def clean_rationale(self) -> str:
+        return str(self.cleaned_data["rationale"]).replace("\r\n", "\n")
+
+
+class TaskForm(_PlainForm):
+    prompt = forms.CharField(
+        label="Goal",
+        widget=forms.Textarea(attrs={"rows": 8, "maxlength": DEFAULT.prompt_chars}),
+        help_text="What the team is to reach. It is planned as a graph over the team's agents.",
+    )
+    plan_only = forms.BooleanField(required=False, label="Only plan; somebody approves the plan before it runs")
+
+    def clean_prompt(self) -> str:
+        return str(self.cleaned_data["prompt"]).replace("\r\n", "\n")
