@@ -22,7 +22,7 @@ check: setup ## Linters, types, layers, migrations, deployment checks
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy tikitaka apps config
 	@.venv/bin/lint-imports
-	@$(PY) manage.py makemigrations --check --dry-run
+	@DJANGO_SETTINGS_MODULE=config.settings.test $(PY) manage.py makemigrations --check --dry-run
 	@scripts/check-deploy
 
 format: setup ## Format the code

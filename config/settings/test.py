@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from config.database import from_url, sqlite
 from config.settings.base import *  # noqa: F403
 
 _SCRATCH = Path(tempfile.mkdtemp(prefix="tikitaka-tests-"))
+atexit.register(shutil.rmtree, _SCRATCH, ignore_errors=True)
 
 DEBUG = False
 SECRET_KEY = "tests" * 10

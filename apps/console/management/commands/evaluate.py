@@ -13,6 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from apps.providers.embedding import embedder
 from apps.providers.services.vectors import vectors_for
+from tikitaka.errors import TikiTakaError
 from tikitaka.evaluation.registry import EVALUATORS, Evaluator
 from tikitaka.ports import Vector
 
@@ -37,6 +38,8 @@ class Command(BaseCommand):
             cases = evaluator.parse(options["file"].read_text(encoding="utf-8").splitlines())
         except OSError as error:
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}") from error
+        except TikiTakaError as error:
+            raise CommandError(f"{options['file']}: {error.detail}") from error
         except (ValueError, KeyError, TypeError) as error:
             raise CommandError(f"{options['file']} is no file of {options['kind']} cases: {error!r}") from error
         if options["fit"]:

@@ -1,0 +1,90 @@
+"""Rules of the whole that no type and no linter sees."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = [path for path in ROOT.glob("tikitaka/**/*.py") if path.name not in ("workspace.py", "__main__.py")]
+HEAVY = ("torch", "sentence_transformers", "transformers", "openai", "mcp", "celery")
+
+
+def names_used(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return called | imported
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_rules_know_no_clock_no_randomness_and_no_files(path: Path) -> None:
+    forbidden = re.compile(
+        r"(datetime|date)\.(now|today|utcnow)|time\.(time|monotonic|sleep)|random|secrets|uuid[1-7]|open|os\.environ"
+        r"|os|subprocess|threading|socket|django.*|apps.*"
+    )
+    assert not {name for name in names_used(path) if forbidden.fullmatch(name)}
+
+
+def modules_after(code: str) -> set[str]:
+    program = f"{code}\nimport sys\nprint('\\n'.join(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
+        env={"PATH": "/usr/bin:/bin", "DJANGO_SETTINGS_MODULE": "config.settings.test", "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    return set(done.stdout.split())
+
+
+def test_nothing_heavy_is_imported_by_a_check() -> None:
+    found = modules_after(
+        "import django\ndjango.setup()\nfrom django.core.management import call_command\ncall_command('check')\n"
+        "import config.urls, config.asgi, apps.conductor.pool, apps.conductor.sweep"
+    )
+    assert "apps.conductor.story" in found
+    assert not {name for name in found if name.split(".")[0] in HEAVY}
+
+
+def test_every_command_has_a_test() -> None:
+    commands = {path.stem for path in ROOT.glob("apps/*/management/commands/*.py") if path.stem != "__init__"}
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/*.py"))
+    assert commands
+    assert not {command for command in commands if not re.search(rf"[\"' ]{command}[\"' ]", tests)}
+
+
+def test_every_reason_for_a_review_is_explained() -> None:
+    from tikitaka.review.triggers import EXPLANATIONS, ReviewReason
+
+    assert set(EXPLANATIONS) == set(ReviewReason)
+
+
+# Rows that hang on another row as a part of it, and what lies above or beside organizations.
+PARTS = """Span ThreadCursor AgentLease TreeLock TeamScheduler Recipient Note_cited_attempts Note_cited_spans
+OrganizationUserObjectPermission OrganizationGroupObjectPermission TeamUserObjectPermission TeamGroupObjectPermission"""
+ELSEWHERE = "User Organization Entry SealedValue VectorCache"
+
+
+def test_every_row_below_an_organization_carries_its_id() -> None:
+    from django.apps import apps
+
+    ours = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
+    without = {
+        model.__name__
+        for model in ours
+        if "organization_id" not in {getattr(field, "attname", "") for field in model._meta.get_fields()}
+    }
+    assert without <= {*PARTS.split(), *ELSEWHERE.split()}
+
+
+def test_the_project_speaks_of_itself_alone() -> None:
+    words = re.compile(r"/work/|/root/\.|pypi\.org|files\.pythonhosted|registry\.npmjs|deb\.debian", re.IGNORECASE)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    texts = [
+        ROOT / name for name in listed if not name.endswith((".png", ".jsonl")) and "test_architecture" not in name
+    ]
+    assert not [path.name for path in texts if path.is_file() and words.search(path.read_text(encoding="utf-8"))]
