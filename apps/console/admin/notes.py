@@ -8,6 +8,8 @@ from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import action, display
 
@@ -218,10 +220,16 @@ class NoteAdmin(GovernedAdmin):
 class ReviewItemAdmin(GovernedAdmin):
     sees = Permission.NOTE_VIEW
     team_path = "note__team"
-    list_display = ("note", "reasons_shown", "opened_at", "due_at", "closed_at")
+    list_display = ("statement", "reasons_shown", "opened_at", "due_at", "closed_at")
+    list_display_links = None
     list_filter = (("closed_at", admin.EmptyFieldListFilter),)
     ordering = ("due_at", "id")
     list_select_related = ("note",)
+
+    @display(description="note")
+    def statement(self, item: ReviewItem) -> SafeString:
+        page = reverse("admin:memory_note_change", args=[item.note_id])
+        return format_html('<a href="{}" class="text-link">{}</a>', page, show_hidden(cut(item.note.content, 140)))
 
     @display(description="reasons")
     def reasons_shown(self, item: ReviewItem) -> str:
