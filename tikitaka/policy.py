@@ -55,6 +55,7 @@ class Policy:
     segment_chars_max: int = _bounded(120_000, 1_000, 1_000_000)
     segment_idle_s: int = _bounded(1_800, 1, 604_800)
     node_drift_bp: int = _bounded(5_500, 0, 20_000)
+    node_drift_nodes_min: int = _bounded(4, 2, 8)
 
     notes_per_flush_max: int = _bounded(8, 1, 8)
     note_content_chars: int = _bounded(2_000, 1, 2_000)

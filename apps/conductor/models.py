@@ -16,6 +16,7 @@ class IncidentKind(models.TextChoices):
     STUCK_WORK = "stuck_work"
     BROKEN_CHAIN = "broken_chain"
     OUTSIDE_AREA = "outside_area"
+    UNKNOWN_SKILL = "unknown_skill"
 
 
 class Incident(models.Model):

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 
 from apps.accounts.services.authorize import authorize
-from apps.conductor.incidents import open_incident
+from apps.conductor.incidents import close_cured, open_incident
 from apps.conductor.models import IncidentKind
 from apps.conductor.wake import wake
 from apps.ledger import clock
@@ -22,8 +22,8 @@ from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note, Segment
 from apps.memory.selectors import covered_nodes, due_flushes, finished_nodes, landings_to_remove, open_segment
 from apps.memory.services.distil import distil
-from apps.memory.services.flushes import claim_flush, make_due_flushes, make_early_flush, reset_flushes
-from apps.memory.services.landing.land import LandingHeld, land_note
+from apps.memory.services.flushes import claim_flush, make_due_flushes, make_early_flush, reset_flushes, retry_flush
+from apps.memory.services.landing.land import Landed, LandingHeld, land_note
 from apps.memory.services.landing.remove import remove_landing
 from apps.memory.services.segments import assign_next, close_segment, reopen_if_alone
 from apps.memory.services.withdraw import reset_segment_notes
@@ -213,6 +213,16 @@ def flush(flush_id: UUID) -> None:
             wake("land", note)
 
 
+def retry_failed_flush(*, actor: Principal, flush_row: Flush) -> None:
+    """A person lets a flush that ran out of attempts be tried again."""
+    segment = flush_row.segment
+    authorize(actor, Permission.TASK_RUN, segment.team, organization=segment.organization_id, object_id=flush_row.pk)
+    retry_flush(flush=flush_row)
+    subject = f"flush {flush_row.pk}"
+    close_cured(organization=segment.organization_id, kind=IncidentKind.STUCK_WORK, subject=subject)
+    wake("flush", flush_row.pk)
+
+
 def consider_drift(task: UUID) -> None:
     """A long task whose nodes move away from what went before is distilled early, as far as it is finished."""
     row = Task.objects.get(pk=task)
@@ -233,8 +243,8 @@ def _measure_drift(buffered: Sequence[UUID]) -> int | None:
     rows = Attempt.objects.filter(node__in=buffered, status="completed").order_by("number")
     outputs = dict(rows.values_list("node_id", "output"))
     texts = [outputs[node] for node in buffered if node in outputs]
-    if len(texts) < 2:
-        return None
+    if len(texts) < _policy().node_drift_nodes_min:
+        return None  # a short task is distilled once, when its segment closes
     try:
         vectors = vectors_for(texts)
     except EncoderOff:
@@ -250,6 +260,9 @@ def _measure_drift(buffered: Sequence[UUID]) -> int | None:
 def land(note: UUID) -> None:
     """Lands an approved note with all its recipients, or with none and an incident."""
     result = land_note(note=note, policy=_policy())
+    if isinstance(result, Landed):
+        row = Note.objects.get(pk=note)
+        close_cured(organization=row.organization_id, kind=IncidentKind.LANDING_FAILED, subject=f"note {note}")
     if isinstance(result, LandingHeld) and result.reason != "decided_meanwhile":
         row = Note.objects.get(pk=note)
         open_incident(

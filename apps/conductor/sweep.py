@@ -21,7 +21,7 @@ from apps.memory.selectors import (
     notes_to_land,
     teams_with_unassigned_tasks,
 )
-from apps.memory.services.landing.reconcile import reconcile_agent
+from apps.memory.services.landing.reconcile import reconcile_agent, restore_agent, unknown_skills
 from apps.memory.services.segments import close_idle
 from apps.memory.services.withdraw import expire_note
 from apps.tasks.models import Task, TaskStatus
@@ -64,13 +64,19 @@ def sweep() -> Counter[str]:
     return found
 
 
-def reconcile() -> int:
-    """Compares every workspace with the record and every log with its own bytes; how many incidents are open then."""
+def reconcile(*, restore: bool = False) -> int:
+    """Compares every workspace with the record, every log with its own bytes; how many incidents are open then.
+
+    With `restore`, files that are wholly ours are first written anew from the record.
+    """
     policy = settings.TIKITAKA_POLICY
     for agent in Agent.objects.filter(governed_files__isnull=False).distinct():
+        if restore:
+            restore_agent(agent=agent.pk, policy=policy)
         drifted = reconcile_agent(agent=agent.pk, policy=policy)
         report_drift(agent.organization_id, agent.team_id, drifted)
         _close_mended(agent, {item.file for item in drifted})
+        _report_unknown(agent)
     for log in logs():
         result = verify_log(log).result
         if isinstance(result, Broken):
@@ -82,6 +88,21 @@ def reconcile() -> int:
                 detail=f"entry {result.seq}, rule {result.rule}: {result.detail}",
             )
     return Incident.objects.filter(closed_at=None).count()
+
+
+def _report_unknown(agent: Agent) -> None:
+    """A skill that nobody landed is reported until a person closes it; that text of it is then known."""
+    for skill in unknown_skills(agent=agent.pk):
+        subject = f"agent {agent.pk} {skill.key} {skill.digest[:16]}"
+        seen = Incident.objects.filter(kind=IncidentKind.UNKNOWN_SKILL, subject=subject, closed_by__isnull=False)
+        if not seen.exists():
+            open_incident(
+                organization=agent.organization_id,
+                team=agent.team_id,
+                kind=IncidentKind.UNKNOWN_SKILL,
+                subject=subject,
+                detail=f"the skill {skill.key} lies in the workspace of {agent.name}, and nobody landed it",
+            )
 
 
 def _close_mended(agent: Agent, broken: set[str]) -> None:

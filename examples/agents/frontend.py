@@ -11,5 +11,5 @@ if "integrate the upload endpoint" in prompt:
 else:
     voice.think("Two fields, one button.")
     voice.write("code/apps/web/upload.html", "<form><input name=file><input name=folder></form>\n")
-    time.sleep(0.3)
+    time.sleep(0.9)
     voice.answer("The upload form posts the fields file and folder. Large files show the message that comes with 413.")

@@ -150,6 +150,22 @@ class TestAFailingModel:
         assert Incident.objects.filter(kind="stuck_work", subject=f"flush {row.pk}").exists()
         assert entries(committed_cast.organization.pk, types=("model.called",)).count() == 3
 
+    def test_a_person_lets_it_be_tried_again(self, committed_cast: Cast, settings) -> None:
+        from apps.conductor.story import retry_failed_flush
+
+        settings.TIKITAKA_EXTRACTOR = "replay"
+        record(settings, "extract", "no")
+        thread(committed_cast)
+        for minutes in (5, 10, 15):
+            later(sweep, minutes)
+        replies(settings, extracted(RULE))
+        row = Flush.objects.select_related("segment__team").get()
+        with embedded_pool() as pool:
+            retry_failed_flush(actor=committed_cast.operator, flush_row=row)
+            assert pool.drain(30)
+        assert Note.objects.count() == 1
+        assert not Incident.objects.filter(kind="stuck_work", closed_at=None).exists()
+
     def test_a_model_that_hangs_costs_its_limit_and_not_more(self) -> None:
         import threading
 
@@ -250,15 +266,17 @@ class TestSegments:
 
     def test_a_long_task_that_drifts_is_distilled_early_and_only_once(self, committed_cast: Cast, settings) -> None:
         replies(settings, extracted(RULE))
-        words = iter(["upload gateway size", "upload gateway size limit", "violet mountains sing", "end"])
+        words = iter(
+            ["upload gateway size", "upload gateway size limit", "gateway upload limit", "violet mountains", "end"]
+        )
         runtime = ScriptedRuntime(lambda launch: next(words), seconds=0.3)
-        plan = [node(1), node(2, after=(1,)), node(3, after=(2,)), node(1, after=(3,))]
+        plan = [node(1), node(2, after=(1,)), node(3, after=(2,)), node(1, after=(3,)), node(2, after=(4,))]
         thread(committed_cast, runtime=runtime, plan=plan)
         early, last = Flush.objects.order_by("ordinal")
         assert (early.final, early.status) == (False, "done")
         assert (last.final, last.status) == (True, "done")
         assert not set(early.nodes) & set(last.nodes)
-        assert len(early.nodes) + len(last.nodes) == 4
+        assert len(early.nodes) + len(last.nodes) == 5
 
 
 class TestResume:

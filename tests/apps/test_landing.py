@@ -259,6 +259,40 @@ class TestDrift:
         sweep_now()
         assert not file.exists()
 
+    def test_a_skill_that_nobody_landed_is_reported_until_a_person_knows_it(self, committed_cast: Cast) -> None:
+        from apps.conductor.incidents import close_incident
+
+        file = skill(committed_cast, key="planted")
+        file.parent.mkdir(parents=True)
+        file.write_text("---\nname: planted\ndescription: obey\n---\n")
+        assert reconcile() == 1
+        close_incident(actor=committed_cast.operator, incident=Incident.objects.get(kind="unknown_skill"))
+        assert reconcile() == 0
+        file.write_text(file.read_text() + "more\n")
+        assert reconcile() == 1
+
+    def test_restoring_writes_our_files_anew_from_the_record(self, committed_cast: Cast) -> None:
+        landed(committed_cast)
+        landed(committed_cast, "A severe rule of the house.", severe=True, key="severe-rule")
+        files = [skill(committed_cast), committed_cast.folder("backend") / "AGENTS.md"]
+        before = [file.read_text() for file in files]
+        for file in files:
+            file.write_text("tampered")
+        assert reconcile() > 0
+        assert reconcile(restore=True) == 0
+        assert [file.read_text() for file in files] == before
+
+    def test_an_incident_of_a_failed_landing_closes_when_it_lands(self, committed_cast: Cast) -> None:
+        note = approved(committed_cast)
+        folder = committed_cast.folder("backend")
+        folder.rename(folder.with_name("elsewhere"))
+        land(note.pk)
+        folder.with_name("elsewhere").rename(folder)
+        Note.objects.filter(pk=note.pk).update(landing_until=None)
+        land(note.pk)
+        assert Note.objects.get(pk=note.pk).status == "active"
+        assert not Incident.objects.filter(kind="landing_failed", closed_at=None).exists()
+
     def test_a_broken_log_is_an_incident(self, committed_cast: Cast) -> None:
         from django.db import connection
 

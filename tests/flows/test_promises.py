@@ -117,14 +117,14 @@ class TestEveryAgentGetsAVerdict:
             raise RuntimeError("broken recognizer")
 
         monkeypatch.setattr("apps.memory.services.assess.recognize", broken)
-        note = write_note(
-            actor=committed_cast.owner,
-            team=committed_cast.team,
-            text=NoteText(content=RULE, description="uploads", skill_key="uploads"),
-            policy=DEFAULT,
-        )
+        text = NoteText(content=RULE + " Do not tell Frontend.", description="uploads", skill_key="uploads")
+        note = write_note(actor=committed_cast.owner, team=committed_cast.team, text=text, policy=DEFAULT)
 
-        assert verdicts(note) == dict.fromkeys(committed_cast.agents, ("withheld", "recognizer_error"))
+        assert verdicts(note) == {
+            "security": ("withheld", "recognizer_error"),
+            "backend": ("withheld", "recognizer_error"),
+            "frontend": ("withheld", "audience_excluded"),
+        }
 
     def test_every_denial_is_in_the_ledger(self, committed_cast: Cast) -> None:
         note = landed(committed_cast, to=["backend"])

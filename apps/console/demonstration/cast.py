@@ -19,6 +19,8 @@ from apps.teams.selectors import code_folder
 from apps.teams.services.teams import create_team
 from tikitaka.authz import Principal, Role
 
+# Lies in a data folder that the demonstration made, and that it may therefore remove.
+MARK = ".tikitaka-demo"
 PASSWORD = "pass-it-on-41"  # noqa: S105 the demonstration's logins are printed and work on loopback only
 _AGENTS = (
     (

@@ -151,6 +151,8 @@ def _check(tale: Tale) -> None:
         wrong.append("the backend did not answer with the public contract")
     if RULE in tale.available.get("frontend", []) or _skill(cast, "frontend").exists():
         wrong.append("the frontend has the rule")
+    if _cited_agents(cast) != {RULE: "security", "upload-checks": "backend", "api-reference": "docs"}:
+        wrong.append("a note does not cite the attempt that it came from")
     if _holds_secret(cast):
         wrong.append("a secret reached a workspace")
     if not tale.verification.valid:
@@ -162,6 +164,13 @@ def _check(tale: Tale) -> None:
 def _skill(cast: Cast, agent: str) -> Path:
     folder = workspace_folder(workspace_of(cast.agents[agent].pk))
     return folder / ".agents" / "skills" / RULE / "SKILL.md"
+
+
+def _cited_agents(cast: Cast) -> dict[str, str]:
+    """For each note the agent whose attempt it cites."""
+    names = {agent.pk: short for short, agent in cast.agents.items()}
+    rows = Note.objects.filter(team=cast.team).values_list("skill_key", "cited_attempts__agent")
+    return {key: names.get(agent, "nobody") for key, agent in rows}
 
 
 def _holds_secret(cast: Cast) -> bool:

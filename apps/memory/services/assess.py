@@ -153,12 +153,17 @@ def _recognize(
         found = recognize(note, agents, candidates, vectors=vectors, calibration=calibration, eligibility=eligibility)
     except Exception as error:
         log.exception("recognition failed", error=type(error).__name__)
-        return tuple(_withheld(agent.key, agent.key in candidates) for agent in agents), "failed"
+        return tuple(_withheld(agent.key, candidates, eligibility) for agent in agents), "failed"
     return found.verdicts, found.calibration_version
 
 
-def _withheld(key: str, candidate: bool) -> CandidateScore:
-    reason = WithholdReason.RECOGNIZER_ERROR if candidate else WithholdReason.NOT_PARTICIPANT
+def _withheld(key: str, candidates: Collection[str], eligibility: Eligibility) -> CandidateScore:
+    """The verdict when nothing could be scored: what the words of the note exclude stays excluded."""
+    reason = WithholdReason.RECOGNIZER_ERROR
+    if key not in candidates:
+        reason = WithholdReason.NOT_PARTICIPANT
+    elif key in eligibility.excluded:
+        reason = WithholdReason.AUDIENCE_EXCLUDED
     return CandidateScore(key=key, score_bp=None, threshold_bp=None, verdict="withheld", match_kind=None, reason=reason)
 
 

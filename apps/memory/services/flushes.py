@@ -24,7 +24,8 @@ from tikitaka.segments.flush import uncovered
 from tikitaka.text import digest
 
 _MARGIN_S = 120
-_RETRY_S = 10
+_RETRY_S = 30
+_RETRY_GROWTH = 4
 
 
 class StaleFlush(WrongState):
@@ -118,7 +119,7 @@ def fail_flush(*, claimed: ClaimedFlush, reason: str) -> None:
     """Ends an attempt without notes; it is tried again after a while as long as attempts are left."""
     status = FlushStatus.TIMED_OUT if reason == "timeout" else FlushStatus.FAILED
     now = clock.now()
-    again = now + timedelta(seconds=_RETRY_S * len(claimed.flush.attempts))
+    again = now + timedelta(seconds=_RETRY_S * _RETRY_GROWTH ** max(len(claimed.flush.attempts) - 1, 0))
     with recording(claimed.flush.organization_id) as ledger:
         _guarded(claimed, status=status, reason=reason, claimed_until=again, finished_at=now)
         _record(claimed.flush, status, 0, (), reason, ledger)
@@ -161,6 +162,16 @@ def reset_flushes(*, segment: Segment) -> None:
         finished_at=None,
         claim=F("claim") + 1,
     )
+
+
+def retry_flush(*, flush: Flush) -> None:
+    """Three more attempts for a flush that has used up its own, because a person says that the model is back."""
+    failed = Flush.objects.filter(pk=flush.pk, status__in=[FlushStatus.TIMED_OUT, FlushStatus.FAILED])
+    changed = failed.update(
+        status=FlushStatus.WAITING, attempts=[], reason="", claimed_until=None, finished_at=None, claim=F("claim") + 1
+    )
+    if not changed:
+        raise WrongState("the flush has not failed")
 
 
 def nodes_to_cover(flush: Flush) -> list[UUID]:

@@ -14,11 +14,9 @@ from django.db import connections
 
 from apps.conductor.pool import embedded_pool
 from apps.console.demonstration import report
-from apps.console.demonstration.cast import PASSWORD
+from apps.console.demonstration.cast import MARK, PASSWORD
 from apps.console.demonstration.tale import TaleBroken, tell
 from apps.console.serving import served_here
-
-_MARK = ".tikitaka-demo"
 
 
 class Command(BaseCommand):
@@ -52,7 +50,7 @@ class Command(BaseCommand):
 def _empty(folder: Path) -> None:
     """Removes what an earlier demonstration left; anything else in that place is not ours to delete."""
     if folder.exists() and any(folder.iterdir()):
-        if not (folder / _MARK).exists():
+        if not (folder / MARK).exists():
             raise CommandError(
                 f"{folder} holds data that is not the demonstration's; set TIKITAKA_DATA to another folder"
             )
@@ -61,4 +59,4 @@ def _empty(folder: Path) -> None:
         connections.close_all()
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _MARK).touch()
+    (folder / MARK).touch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conductor.models import Incident
 from apps.conductor.sweep import reconcile
@@ -13,8 +13,13 @@ from apps.conductor.sweep import reconcile
 class Command(BaseCommand):
     help = "Compare every workspace with the record, every log with its bytes. Exit code 1 while incidents are open."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--restore", action="store_true", help="write files that are wholly ours anew from the record"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
-        if not reconcile():
+        if not reconcile(restore=options["restore"]):
             self.stdout.write("Disk and record agree, every log is what was written.")
             return
         for incident in Incident.objects.filter(closed_at=None).order_by("opened_at"):

@@ -9,16 +9,17 @@ from uuid import UUID
 from apps.ledger import clock
 from apps.ledger.services import recording
 from apps.memory.models import FileKind, GovernedFile, Landing, LandingStatus
-from apps.memory.selectors import held_landings
-from apps.memory.services.landing.record import is_ours
+from apps.memory.selectors import file_landings, held_landings
+from apps.memory.services.landing.record import is_ours, own_file_text, save_file_record
 from apps.teams.models import Agent
 from apps.teams.selectors import workspace_folder, workspace_of
 from tikitaka.landing.blocks import BlocksRefused, find_blocks
 from tikitaka.landing.drift import block_fault
-from tikitaka.landing.files import INSTRUCTIONS_FILE, OVERRIDE_FILE, read_skill_head
+from tikitaka.landing.files import INSTRUCTIONS_FILE, OVERRIDE_FILE, read_skill_head, skill_file
 from tikitaka.ledger.events import LandingDrifted
 from tikitaka.policy import Policy
 from tikitaka.routing.placement import SkillProfile
+from tikitaka.text import digest
 from tikitaka.workspace import Workspace, WorkspaceFault, open_workspace
 
 
@@ -29,6 +30,15 @@ class Drifted:
     agent: UUID
     file: str
     fault: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownSkill:
+    """A skill that the record does not know; the digest names its present text."""
+
+    agent: UUID
+    key: str
+    digest: str
 
 
 def available_notes(*, agent: UUID) -> tuple[list[UUID], list[Drifted]]:
@@ -62,6 +72,37 @@ def reconcile_agent(*, agent: UUID, policy: Policy) -> list[Drifted]:
     except WorkspaceFault as fault:
         drifted.append(Drifted(agent=agent, file="", fault=fault.reason.value))
     return drifted
+
+
+def unknown_skills(*, agent: UUID) -> list[UnknownSkill]:
+    """Skills in the agent's workspace that nobody landed: a person's, or planted by a program that can write there."""
+    known = set(GovernedFile.objects.filter(agent_id=agent).values_list("file", flat=True))
+    try:
+        with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
+            found = workspace.skills()
+    except WorkspaceFault:
+        return []
+    return [
+        UnknownSkill(agent=agent, key=key, digest=digest(text or ""))
+        for key, text in found.items()
+        if skill_file(key) not in known
+    ]
+
+
+def restore_agent(*, agent: UUID, policy: Policy) -> list[str]:
+    """Writes the files that are wholly ours anew from the record, whatever lies there; which ones were changed."""
+    row = Agent.objects.get(pk=agent)
+    restored = []
+    with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
+        for governed in GovernedFile.objects.filter(agent_id=agent).exclude(kind=FileKind.FOREIGN_SKILL):
+            wanted = own_file_text(row, governed.file, list(file_landings(agent, governed.file)), policy=policy)
+            present, fault = _read(workspace, governed.file)
+            if fault is not None or wanted is None or present == wanted:
+                continue
+            workspace.write(governed.file, wanted, expected=present)
+            save_file_record(row, governed.file, FileKind(governed.kind), wanted)
+            restored.append(governed.file)
+    return restored
 
 
 def own_skills(*, agent: UUID) -> list[SkillProfile] | None:
