@@ -68,10 +68,25 @@ class Runner:
 
     def dispatch(self, team: UUID) -> None:
         """Writes the ends that have come in for a team, then starts whatever may start now."""
-        team_gate = gate(team)
         with self._lock:
             ends = self._ends.pop(team, [])
             free = self._slots - len(self._live)
+        try:
+            finished, claimed = self._settle_and_claim(team, ends, free)
+        except BaseException:
+            with self._lock:  # an end that could not be written is written by the next dispatch
+                self._ends[team][:0] = ends
+            raise
+        if free <= len(claimed):
+            with self._lock:
+                self._hungry.add(team)
+        self._launch(claimed)
+        if finished is not None:
+            self._go_on(finished, ends)
+
+    def _settle_and_claim(self, team: UUID, ends: list[Ended], free: int) -> tuple[Finished | None, list[Claimed]]:
+        """One transaction, however many ends there are."""
+        team_gate = gate(team)
         finished: Finished | None = None
         with recording(team_gate.organization):
             if ends:
@@ -79,11 +94,7 @@ class Runner:
                     organization=team_gate.organization, team=team, ends=ends, policy=self._policy
                 )
             claimed = claim_ready(team=team, gate=team_gate, policy=self._policy, limit=free) if free > 0 else []
-        if free <= len(claimed):
-            self._hungry.add(team)
-        self._launch(claimed)
-        if finished is not None:
-            self._go_on(finished, ends)
+        return finished, claimed
 
     def kill(self, attempt: UUID) -> None:
         """Stops an attempt of this process at once; unknown ones are another process's business."""
