@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.apps import apps
 from django.conf import settings
 from django.db.models import Model
-from django.test import Client
+from django.test import AsyncClient, Client
+from django.urls import reverse
 
 from apps.accounts.models import Membership, User
 from apps.conductor.incidents import open_incident
@@ -51,6 +54,12 @@ class Stage:
 @pytest.fixture
 def stage(cast: Cast) -> Stage:
     return set_up(cast)
+
+
+@pytest.fixture
+def committed_stage(committed_cast: Cast) -> Stage:
+    """The same where an event stream, which runs in threads of its own, can see it."""
+    return set_up(committed_cast)
 
 
 def set_up(cast: Cast) -> Stage:
@@ -164,3 +173,36 @@ def whole_database() -> str:
         for row in model._base_manager.order_by("pk").values_list():
             total.update(f"{model._meta.label}{row}".encode())
     return total.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event as a browser reads it."""
+
+    name: str
+    id: str
+    data: Any
+
+
+def listen(user: User, task: Any, last: str = "") -> list[Event]:
+    """The event stream of a task to its end, through the asynchronous stack."""
+
+    async def all_of_it() -> bytes:
+        client = AsyncClient()
+        await client.aforce_login(user)
+        headers = {"last-event-id": last} if last else {}
+        answer = await client.get(reverse("console:task-events", args=[task.pk]), headers=headers)
+        assert answer.status_code == 200
+        return b"".join([part async for part in answer])
+
+    return events_in(async_to_sync(all_of_it)().decode())
+
+
+def events_in(text: str) -> list[Event]:
+    """Reads as the standard says: lines end with LF, an event with an empty line, a colon begins a comment."""
+    found = []
+    for part in text.removesuffix("\n\n").split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in part.split("\n") if not line.startswith(":"))
+        if fields:
+            found.append(Event(fields["event"], fields.get("id", ""), json.loads(fields["data"])))
+    return found

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from apps.conductor.models import Incident
 from apps.ledger.selectors import entries
-from apps.memory.models import Decision, Note
+from apps.memory.models import Decision, Flush, Note
 from apps.memory.services.notes import note_digest
 from apps.tasks.models import Task
 from apps.teams.models import Agent
@@ -335,3 +335,29 @@ class TestOthers:
                 HTTP_HX_CURRENT_URL=evil,
             )
             assert answer["HX-Redirect"].startswith("/admin/memory/note/")
+
+
+class TestFlushes:
+    """A flush that ran out of attempts waits for a person."""
+
+    def test_one_that_failed_is_tried_again_from_its_page(self, stage: Stage, browser: Callable[..., Client]) -> None:
+        flush = stage.rows["memory.flush"]
+        page = reverse("admin:memory_flush_change", args=[flush.pk])
+        button = address("memory_flush_retry", flush)
+        assert button not in browser("operator").get(page).content.decode()
+        Flush.objects.filter(pk=flush.pk).update(status="failed", attempts=[{"at": "x"}] * 3)
+        assert button in browser("operator").get(page).content.decode()
+        assert button not in browser("auditor").get(page).content.decode()
+        assert send(browser("operator"), "memory_flush_retry", flush).status_code == 200
+        assert Flush.objects.filter(pk=flush.pk, status="waiting", attempts=[]).exists()
+
+    def test_one_that_waits_is_not(self, stage: Stage, browser: Callable[..., Client]) -> None:
+        flush = stage.rows["memory.flush"]
+        assert send(browser("operator"), "memory_flush_retry", flush).status_code == 409
+
+    def test_not_by_somebody_who_runs_no_tasks(self, stage: Stage, browser: Callable[..., Client]) -> None:
+        flush = stage.rows["memory.flush"]
+        Flush.objects.filter(pk=flush.pk).update(status="failed")
+        assert send(browser("auditor"), "memory_flush_retry", flush).status_code == 403
+        assert Flush.objects.filter(pk=flush.pk, status="failed").exists()
+        assert entries(flush.organization_id, types=("access.denied",)).count() == 1

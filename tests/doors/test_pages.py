@@ -48,6 +48,7 @@ DIALOGS: dict[str, tuple[str, Permission]] = {
     "accounts_organization_go_on": ("accounts.organization", P.WORK_PAUSE),
     "accounts_organization_pause": ("accounts.organization", P.WORK_PAUSE),
     "conductor_incident_close": ("conductor.incident", P.INCIDENT_CLOSE),
+    "memory_flush_retry": ("memory.flush", P.TASK_RUN),
     "memory_note_approve": ("memory.note", P.NOTE_DECIDE),
     "memory_note_edit": ("memory.note", P.NOTE_DECIDE),
     "memory_note_reject": ("memory.note", P.NOTE_DECIDE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from django.contrib.admin import site
@@ -79,11 +80,17 @@ class GovernedAdmin(ModelAdmin):
             return False
         model, container, organization = self._container(row)
         held = containers_with(principal(request), permission, model).filter(pk=container).exists()
-        if not held and request.method == "POST":
+        if not held and self._is_attempt(request):
             actor = principal(request).actor
             reasons = (DenyReason.NO_GRANT.value,)
             deny(organization, actor=actor, permission=permission.value, object_id=row.pk, reasons=reasons)
         return held
+
+    def _is_attempt(self, request: HttpRequest) -> bool:
+        """A POST to one of our dialogs; the page itself asks too, to know which buttons to draw."""
+        address = request.resolver_match.url_name if request.resolver_match else None
+        own = {f"{self.opts.app_label}_{self.opts.model_name}_{name}" for name in self.actions_detail}
+        return request.method == "POST" and address in own
 
     def _row(self, request: HttpRequest, object_id: Any) -> Any:
         try:
@@ -96,7 +103,8 @@ class GovernedAdmin(ModelAdmin):
             return Organization, row.pk, row.pk
         if self.team_path is None:
             return Organization, row.organization_id, row.organization_id
-        return Team, row.pk if isinstance(row, Team) else row.team_id, row.organization_id
+        team = row if isinstance(row, Team) else reduce(getattr, self.team_path.split("__"), row)
+        return Team, team.pk, team.organization_id
 
     # --- everything is shown as it is
 

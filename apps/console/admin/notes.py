@@ -13,13 +13,21 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import action, display
 
-from apps.conductor.story import wake_removals
+from apps.conductor.story import retry_failed_flush, wake_removals
 from apps.conductor.wake import wake
 from apps.console.admin import story
 from apps.console.admin.base import GovernedAdmin
-from apps.console.admin.dialogs import ApproveDialog, EditDialog, RejectDialog, RevokeDialog, done, refused
+from apps.console.admin.dialogs import (
+    ApproveDialog,
+    EditDialog,
+    ReasonDialog,
+    RejectDialog,
+    RevokeDialog,
+    done,
+    refused,
+)
 from apps.console.identity import holds_anywhere, principal
-from apps.memory.models import Flush, Landing, Note, ReviewItem, Segment
+from apps.memory.models import Flush, FlushStatus, Landing, Note, ReviewItem, Segment
 from apps.memory.services import review
 from tikitaka.authz import Permission
 from tikitaka.errors import TikiTakaError
@@ -233,7 +241,7 @@ class ReviewItemAdmin(GovernedAdmin):
 
     @display(description="reasons")
     def reasons_shown(self, item: ReviewItem) -> str:
-        return ", ".join(item.reasons)
+        return show_hidden(", ".join(item.reasons))
 
 
 @admin.register(Landing)
@@ -267,6 +275,35 @@ class FlushAdmin(GovernedAdmin):
     list_display = ("segment", "ordinal", "final", "status", "extractor", "reason", "finished_at")
     list_filter = ("status", "extractor")
     exclude = ("reply",)
+    list_select_related = ("segment__team",)
+    actions_detail = ["retry"]
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Only what has failed is tried again."""
+        flush = self._row(request, object_id)
+        failed = flush is not None and flush.status in (FlushStatus.TIMED_OUT, FlushStatus.FAILED)
+        return super().get_actions_detail(request, object_id) if failed else []
+
+    def has_retry_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.holds(request, Permission.TASK_RUN, object_id)
+
+    @action(
+        description="Try again",
+        permissions=["retry"],
+        dialog={
+            "title": "Try this flush again",
+            "description": "The model is back: the flush gets its attempts once more and its incident is closed.",
+            "form_class": ReasonDialog,
+            "form_submit_text": "Try again",
+        },
+    )
+    def retry(self, request: HttpRequest, form: ReasonDialog, object_id: str) -> HttpResponse:
+        flush = self.get_queryset(request).select_related("segment__team").get(pk=object_id)
+        try:
+            retry_failed_flush(actor=principal(request), flush_row=flush)
+        except TikiTakaError as error:
+            return refused(request, error)
+        return done(request, "It is tried again.")
 
 
 def _fits(status: str, decision: str) -> bool:

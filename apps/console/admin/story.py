@@ -96,7 +96,8 @@ def facts(note: Note) -> SafeString:
 def _finding(note: Note, finding: dict[str, Any]) -> dict[str, Any]:
     """A finding with the words that it is about, where the stored text still is the text that was screened."""
     text = getattr(note, finding["field"], "") if not note.redacted else ""
-    return {**finding, "words": show_hidden(text[finding["start"] : finding["end"]][:_EXCERPT])}
+    plain = {key: show_hidden(value) if isinstance(value, str) else value for key, value in finding.items()}
+    return {**plain, "words": show_hidden(text[finding["start"] : finding["end"]][:_EXCERPT])}
 
 
 def _names(agents: Iterable[str]) -> dict[str, str]:

@@ -45,6 +45,7 @@ def task_page(request: HttpRequest, task: UUID) -> HttpResponse:
             "task": row,
             "prompt": show_hidden(row.prompt),
             "team": show_hidden(row.team.name),
+            "plan_reasons": show_hidden(", ".join(map(str, row.plan_reasons))),
             "state": state,
             "picture": draw(state.nodes),
             "feed": feed,
