@@ -1,4 +1,4 @@
-"""What people do in the dialogs: a look changes nothing, a POST with the token acts, a refusal says why."""
+"""What people do in the dialogs: a POST acts through the one service, and a refusal says why."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from apps.memory.models import Decision, Flush, Note
 from apps.memory.services.notes import note_digest
 from apps.tasks.models import Task
 from apps.teams.models import Agent
-from tests.doors.conftest import Stage, whole_database
-from tests.doors.test_pages import DIALOGS, PAGES
+from tests.doors.conftest import Stage
+from tests.doors.test_pages import DIALOGS
 from tests.support.cast import Cast
 from tests.support.notes import approved, landed, proposed, verdicts
 
@@ -54,53 +54,6 @@ def ids(cast: Cast, *names: str) -> list[str]:
 def fresh(note: Note) -> Note:
     note.refresh_from_db()
     return note
-
-
-class TestLooking:
-    """A GET is never a decision, whoever asks and whatever stands in the query."""
-
-    @pytest.mark.parametrize("name", DIALOGS)
-    def test_a_get_changes_nothing(self, stage: Stage, browser: Callable[..., Client], name: str) -> None:
-        clients = [browser(who) for who in ("owner", "reviewer", "operator", "auditor", "stranger")]
-        row = stage.rows[DIALOGS[name][0]]
-        query = {"_form_submitted": "True", "words": "x", "shown_digest": note_digest(stage.note()), "content": "x"}
-        before = whole_database()
-        for client in clients:
-            client.get(address(name, row))
-            client.get(address(name, row), query, **HX)
-            client.head(address(name, row), query)
-        assert whole_database() == before
-
-    def test_nor_does_one_on_our_pages(self, stage: Stage, browser: Callable[..., Client]) -> None:
-        client = browser("owner")
-        before = whole_database()
-        for name, page in PAGES.items():
-            client.get(reverse(name, args=[stage.rows[page.of].pk] if page.of else []), {"prompt": "x"})
-        assert whole_database() == before
-
-    @pytest.mark.parametrize("name", DIALOGS)
-    def test_a_post_without_the_token_is_refused(self, stage: Stage, browser: Callable[..., Client], name: str) -> None:
-        client = browser("owner", enforce_csrf_checks=True)
-        row = stage.rows[DIALOGS[name][0]]
-        before = whole_database()
-        answer = send(client, name, row, words="x", shown_digest=note_digest(stage.note()))
-        assert answer.status_code == 403
-        assert whole_database() == before
-
-    def test_our_forms_need_the_token_too(self, stage: Stage, browser: Callable[..., Client]) -> None:
-        client = browser("owner", enforce_csrf_checks=True)
-        for name, page in PAGES.items():
-            if name not in ("console:home", "console:task"):
-                answer = client.post(reverse(name, args=[stage.rows[page.of].pk] if page.of else []))
-                assert answer.status_code == 403, name
-
-    def test_with_the_token_of_the_dialog_it_acts(self, cast: Cast, browser: Callable[..., Client]) -> None:
-        note = proposed(cast)
-        client = browser("reviewer", enforce_csrf_checks=True)
-        client.get(address("memory_note_reject", note))
-        token = client.cookies["csrftoken"].value
-        decide(client, "reject", note, words="no", csrfmiddlewaretoken=token)
-        assert fresh(note).status == "rejected"
 
 
 class TestApproving:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +21,19 @@ from tikitaka.safety import show_hidden
 _EXCERPT = 200
 
 
+def _once(part: Callable[[Note], SafeString]) -> Callable[[Note], SafeString]:
+    """The theme asks for each field several times while it draws a page."""
+
+    def drawn(note: Note) -> SafeString:
+        parts: dict[str, SafeString] = note.__dict__.setdefault("_drawn", {})
+        if part.__name__ not in parts:
+            parts[part.__name__] = part(note)
+        return parts[part.__name__]
+
+    return drawn
+
+
+@_once
 def statement(note: Note) -> SafeString:
     texts = {name: show_hidden(getattr(note, name)) for name in ("content", "description", "rationale")}
     update = note.possible_update_of
@@ -30,6 +43,7 @@ def statement(note: Note) -> SafeString:
     )
 
 
+@_once
 def reasons(note: Note) -> SafeString:
     return _part(
         "reasons",
@@ -43,16 +57,19 @@ def reasons(note: Note) -> SafeString:
     )
 
 
+@_once
 def verdicts(note: Note) -> SafeString:
     rows = [(row, show_hidden(row.agent_name), show_hidden(row.file)) for row in note_story(note.pk)]
     return _part("verdicts", {"rows": rows})
 
 
+@_once
 def landing(note: Note) -> SafeString:
     waiting = note.status in ("pending", "quarantined")
     return _part("landing", {"note": note, "waiting": waiting, "previews": previews(note) if waiting else []})
 
 
+@_once
 def evidence(note: Note) -> SafeString:
     spans = note.cited_spans.select_related("attempt__agent").order_by("attempt", "seq")
     attempts = note.cited_attempts.select_related("agent", "node").order_by("started_at")
@@ -69,6 +86,7 @@ def evidence(note: Note) -> SafeString:
     )
 
 
+@_once
 def history(note: Note) -> SafeString:
     decisions = list(note.decisions.select_related("reviewer").order_by("at"))
     names = _names(agent for decision in decisions for agent in [*decision.before, *decision.after])
@@ -88,6 +106,7 @@ def history(note: Note) -> SafeString:
     )
 
 
+@_once
 def facts(note: Note) -> SafeString:
     tasks = Task.objects.filter(attempts__in=note.cited_attempts.all()).distinct().order_by("submitted_at")
     return _part("facts", {"note": note, "tasks": [(task.pk, show_hidden(task.prompt[:80])) for task in tasks]})
