@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import uuid
 from pathlib import Path
 
@@ -125,3 +126,23 @@ def test_bytes_that_are_no_text_do_not_break_it(launch) -> None:
         launch("import sys\nsys.stdout.buffer.write(b'\\xff\\xfe\\x00\\n')\nsys.stdout.flush()\n" + TALK % "'ok'")
     )
     assert end.answer == "ok"
+
+
+@pytest.mark.parametrize("session", [False, True], ids=["in the group", "in a session of its own"])
+def test_a_child_that_writes_on_after_the_end_does_not_hold_the_worker(launch, session: bool) -> None:
+    """It would fill the memory of the worker, past every limit and deaf to a cancellation."""
+    code = f"""
+import os, time
+parent = os.getpid()
+if os.fork() == 0:
+    {session} and os.setsid()
+    while os.getppid() == parent: pass
+    while True: os.write(1, b"x" * 65536)
+time.sleep(0.2)
+os._exit(0)
+"""
+    ends: list[RunEnd] = []
+    runner = threading.Thread(target=lambda: ends.append(run(launch(code, timeout=5))), daemon=True)
+    runner.start()
+    runner.join(20)
+    assert [end.error for end in ends] in (["output_overflow"], ["no_answer"])

@@ -39,7 +39,9 @@ class _Heard:
 
 
 class ProcessRuntime:
-    """Own process group, time limit, output limit; when run() returns, no process of the attempt is left."""
+    """Own process group, time limit, output limit. When run() returns, the group is gone, and so is who left it with
+    the attempt's mark; a program that flees both needs the isolation that this runtime does not give.
+    """
 
     def run(self, launch: Launch, *, on_line: Callable[[str], None], cancelled: Callable[[], bool]) -> RunEnd:
         environment = _environment(launch)
@@ -136,8 +138,7 @@ def _listen(
                 if heard.size > launch.output_bytes_max:
                     return "output_overflow"
             if process.poll() is not None:
-                _drain(process, heard, on_line, pending)
-                return None
+                return _drain(process, launch, heard, on_line, pending)
     _hear([pending], heard, on_line)
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
@@ -146,16 +147,26 @@ def _listen(
     return None
 
 
-def _drain(process: subprocess.Popen[bytes], heard: _Heard, on_line: Callable[[str], None], pending: bytes) -> None:
-    """What still lies in the pipe after the program has gone; children that it left behind are not waited for."""
+def _drain(
+    process: subprocess.Popen[bytes], launch: Launch, heard: _Heard, on_line: Callable[[str], None], pending: bytes
+) -> ErrorKind | None:
+    """What still lies in the pipe after the program has gone.
+
+    Children that it left behind end first. One that fled the group may go on writing: the output limit still holds.
+    """
+    kill_group(process.pid)
+    overflow = False
     if process.stdout is not None:
         os.set_blocking(process.stdout.fileno(), False)
         try:
-            while chunk := os.read(process.stdout.fileno(), _READ):
+            while not overflow and (chunk := os.read(process.stdout.fileno(), _READ)):
                 pending += chunk
+                heard.size += len(chunk)
+                overflow = heard.size > launch.output_bytes_max
         except BlockingIOError:
             pass
     _hear(pending.split(b"\n"), heard, on_line)
+    return "output_overflow" if overflow else None
 
 
 def _hear(lines: list[bytes], heard: _Heard, on_line: Callable[[str], None]) -> None:
