@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.providers.runtimes.process import ProcessRuntime
+from apps.providers.runtimes.process import ProcessRuntime, _drain, _Heard
 from tikitaka.ports import Launch, RunEnd
 
 TALK = "import json,sys\nprint(json.dumps({'type':'item.completed','item':{'type':'agent_message','text':%s}}))"
@@ -132,12 +132,15 @@ def test_bytes_that_are_no_text_do_not_break_it(launch) -> None:
 def test_a_child_that_writes_on_after_the_end_does_not_hold_the_worker(launch, session: bool) -> None:
     """It would fill the memory of the worker, past every limit and deaf to a cancellation."""
     code = f"""
-import os, time
+import fcntl, os, time
 parent = os.getpid()
+fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 20)  # so that the reader does not find it empty
 if os.fork() == 0:
     {session} and os.setsid()
+    data = b"x" * (1 << 20)
     while os.getppid() == parent: pass
-    while True: os.write(1, b"x" * 65536)
+    os.fork()
+    while True: os.write(1, data)
 time.sleep(0.2)
 os._exit(0)
 """
@@ -146,3 +149,16 @@ os._exit(0)
     runner.start()
     runner.join(20)
     assert [end.error for end in ends] in (["output_overflow"], ["no_answer"])
+
+
+def test_what_lies_in_the_pipe_is_read_up_to_the_output_limit(launch) -> None:
+    """A source that never runs dry stands for a child that fled the group and writes faster than we read."""
+    ended = subprocess.Popen(["true"], start_new_session=True)
+    ended.wait(5)
+    ends: list[str | None] = []
+    with Path("/dev/zero").open("rb") as ended.stdout:
+        arguments = (ended, launch("pass", limit=100_000), _Heard(), lambda line: None, b"")
+        reader = threading.Thread(target=lambda: ends.append(_drain(*arguments)), daemon=True)
+        reader.start()
+        reader.join(20)
+        assert ends == ["output_overflow"]
