@@ -50,6 +50,7 @@ def neutralized(content: str) -> str:
 def find_blocks(text: str) -> tuple[Block, ...] | BlocksRefused:
     """All blocks of a text, in order."""
     found: list[Block] = []
+    seen: set[UUID] = set()
     open_note: UUID | None = None
     open_start = body_start = position = 0
     for line in text.split("\n"):
@@ -63,8 +64,9 @@ def find_blocks(text: str) -> tuple[Block, ...] | BlocksRefused:
         elif closing:
             if open_note is None or _uuid(closing.group(1)) != open_note:
                 return BlocksRefused(reason=BlockFault.ORPHAN)
-            if any(block.note == open_note for block in found):
+            if open_note in seen:
                 return BlocksRefused(reason=BlockFault.DUPLICATE)
+            seen.add(open_note)
             body = text[body_start : max(body_start, position - 1)].replace("\r\n", "\n").removesuffix("\r")
             found.append(Block(note=open_note, start=open_start, end=min(end + 1, len(text)), body=body))
             open_note = None

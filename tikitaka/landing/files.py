@@ -19,6 +19,7 @@ INSTRUCTIONS_FILE = "AGENTS.md"
 OVERRIDE_FILE = "AGENTS.override.md"
 SKILLS_FOLDER = ".agents/skills"
 _AIMED_DESCRIPTION = 200
+_HEAD_MAX = 32_768
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +112,11 @@ def _heading(note: LandedNote) -> str:
 
 
 def read_skill_head(text: str) -> SkillHead | None:
-    """Name and description of a skill that anybody wrote; None when a runtime would drop the file."""
-    lines = text.split("\n")
+    """Name and description of a skill that anybody wrote; None when a runtime would drop the file.
+
+    Front matter of more than 32 768 characters is not read: parsing it would cost seconds, and any agent can write it.
+    """
+    lines = text[:_HEAD_MAX].split("\n")
     if lines[0].rstrip("\r") != "---":
         return None
     for number, line in enumerate(lines[1:], start=1):

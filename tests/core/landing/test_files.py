@@ -14,6 +14,7 @@ from tikitaka.landing.blocks import find_blocks
 from tikitaka.landing.budgets import BudgetFault, check_catalogue, check_instructions, check_skill
 from tikitaka.landing.files import (
     LandedNote,
+    SkillHead,
     quoted,
     read_skill_head,
     render_instructions,
@@ -94,6 +95,11 @@ class TestFrontMatter:
 
 
 class TestRebuilding:
+    def test_front_matter_that_would_take_seconds_is_not_read(self) -> None:
+        head = "---\nname: x\ndescription: y\n"
+        assert read_skill_head(head + "a: b\n---\n" + "long body\n" * 10_000) == SkillHead(name="x", description="y")
+        assert read_skill_head(head + "".join(f"k{number}: v\n" for number in range(5_000)) + "---\n") is None
+
     def test_a_revoked_notes_words_leave_the_front_matter_too(self) -> None:
         both = render_skill(
             "k-key", [note(1, "One.", "First words"), note(2, "Two.", "Second words")], description_limit=1024
