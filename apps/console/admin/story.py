@@ -65,7 +65,7 @@ def verdicts(note: Note) -> SafeString:
 
 @_once
 def landing(note: Note) -> SafeString:
-    waiting = note.status in ("pending", "quarantined")
+    waiting = note.status in ("pending", "quarantined", "approved")
     return _part("landing", {"note": note, "waiting": waiting, "previews": previews(note) if waiting else []})
 
 
