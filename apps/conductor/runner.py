@@ -201,10 +201,15 @@ def run_attempt(
 
     end = runtimes(order.runtime).run(prepared.launch, on_line=collector.feed, cancelled=stopped)
     collector.store()
-    if end.thread_id and order.remembers:
-        shown_to = prepared.compiled.to_seq_inclusive
-        move_cursor(agent=claimed.agent, thread_id=end.thread_id, shown_to_seq=shown_to)
     _report_outside(prepared, collector.changed_files)
+    if end.thread_id and order.remembers:
+        move_cursor(
+            attempt=claimed.attempt,
+            fence=claimed.fence,
+            agent=claimed.agent,
+            thread_id=end.thread_id,
+            shown_to_seq=prepared.compiled.to_seq_inclusive,
+        )
     return end
 
 

@@ -11,6 +11,7 @@ from apps.ledger import clock
 from apps.ledger.sql import as_uuid, fetch, marks
 from apps.ledger.writing import writing
 from apps.tasks.models import AgentLease, Attempt, AttemptStatus, Span, ThreadCursor
+from apps.teams.models import Agent
 from tikitaka.capture.events import SpanDraft
 from tikitaka.errors import WrongState
 from tikitaka.policy import Policy
@@ -18,6 +19,7 @@ from tikitaka.safety import Finding, redact_captured
 from tikitaka.text import clean_captured, cut
 
 _REDACTED_LENGTHS = 16
+_NO_THREAD = ""
 
 
 class StaleHolder(WrongState):
@@ -80,20 +82,50 @@ def finding_rows(findings: Sequence[Finding]) -> list[dict[str, object]]:
     return [asdict(finding) for finding in findings]
 
 
-def move_cursor(*, agent: UUID, thread_id: str, shown_to_seq: int) -> None:
-    """Notes how far a thread has been shown the log: to the frozen bound and no further."""
-    cursor, created = ThreadCursor.objects.get_or_create(
-        agent_id=agent,
-        thread_id=thread_id,
-        defaults={"shown_to_seq": shown_to_seq, "updated_at": clock.now()},
-    )
-    if not created and cursor.shown_to_seq < shown_to_seq:
-        ThreadCursor.objects.filter(pk=cursor.pk).update(shown_to_seq=shown_to_seq, updated_at=clock.now())
+def move_cursor(*, attempt: UUID, fence: int, agent: UUID, thread_id: str, shown_to_seq: int) -> None:
+    """Notes how far a thread has been shown the log: to the frozen bound and no further.
+
+    A thread that ran while the agent's threads were closed knows what was taken back meanwhile; it is kept closed.
+    """
+    with writing():
+        _lock_threads([agent])
+        held = Attempt.objects.select_for_update().filter(pk=attempt, fence=fence, status=AttemptStatus.RUNNING).first()
+        if held is None:
+            raise StaleHolder
+        now = clock.now()
+        closed = ThreadCursor.objects.filter(agent_id=agent, closed_at__gte=held.started_at).exists()
+        cursor, created = ThreadCursor.objects.get_or_create(
+            agent_id=agent,
+            thread_id=thread_id,
+            defaults={"shown_to_seq": shown_to_seq, "updated_at": now, "closed_at": now if closed else None},
+        )
+        if not created and cursor.shown_to_seq < shown_to_seq:
+            ThreadCursor.objects.filter(pk=cursor.pk).update(shown_to_seq=shown_to_seq, updated_at=now)
 
 
 def close_threads(agents: Collection[UUID]) -> None:
-    """A thread remembers what it was given; after a grant or a removal the agent starts a new one."""
-    ThreadCursor.objects.filter(agent_id__in=agents, closed_at__isnull=True).update(closed_at=clock.now())
+    """A thread remembers what it was given; after a grant or a removal the agent starts a new one.
+
+    A thread that runs for the first time has no cursor yet, so the moment is kept under no thread's name as well.
+    """
+    with writing():
+        _lock_threads(agents)
+        now = clock.now()
+        ThreadCursor.objects.filter(agent_id__in=agents, closed_at__isnull=True).update(closed_at=now)
+        ThreadCursor.objects.bulk_create(
+            [
+                ThreadCursor(agent_id=agent, thread_id=_NO_THREAD, shown_to_seq=0, updated_at=now, closed_at=now)
+                for agent in agents
+            ],
+            update_conflicts=True,
+            unique_fields=["agent", "thread_id"],
+            update_fields=["updated_at", "closed_at"],
+        )
+
+
+def _lock_threads(agents: Collection[UUID]) -> None:
+    """Moving and closing wait for each other: neither sees a cursor that the other has not committed."""
+    list(Agent.objects.select_for_update(no_key=True).filter(pk__in=agents).order_by("pk").values_list("pk"))
 
 
 def _bounded(text: str, limit: int) -> str:
