@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
@@ -25,6 +26,10 @@ _SKILL_PATH = re.compile(rf"{re.escape(SKILLS_FOLDER)}/([^/]+)/SKILL\.md\Z")
 _TEMPORARY = ".tikitaka-"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_FILE = 4 * 1024 * 1024
+_MAX_SKILLS = 500
+_MAX_SKILL = 256 * 1024
+_LOCK_WAIT_S = 3.0
+_LOCK_LOOK_S = 0.02
 
 
 class FileFault(StrEnum):
@@ -42,6 +47,8 @@ class FileFault(StrEnum):
     CHANGED_MEANWHILE = "changed_meanwhile"
     NOT_READ_BACK = "not_read_back"
     IO_ERROR = "io_error"
+    BUSY = "workspace_busy"
+    TOO_MANY = "too_many_skills"
 
 
 class WorkspaceFault(TikiTakaError):
@@ -60,7 +67,7 @@ class Workspace:
     def __init__(self, root: int) -> None:
         self._root = root
 
-    def read(self, path: str) -> str | None:
+    def read(self, path: str, *, limit: int = _MAX_FILE) -> str | None:
         """The text of a governed file, None when there is none; raises WorkspaceFault for anything but a plain file."""
         with _faults(), ExitStack() as stack:
             try:
@@ -69,7 +76,7 @@ class Workspace:
             except FileNotFoundError:
                 return None
             stack.callback(os.close, handle)
-            return _decode(_plain_content(handle))
+            return _decode(_plain_content(handle, limit))
 
     def write(self, path: str, text: str, *, expected: str | None) -> None:
         """Replaces the file in one step and reads it back; `expected` is what must be there now, None for nothing."""
@@ -101,8 +108,12 @@ class Workspace:
                 self._remove_skill_folder(match.group(1), folder)
 
     def skills(self) -> dict[str, str | None]:
-        """The text of every skill of this workspace by its key; None for one that is no plain text file."""
+        """The text of every skill of this workspace by its key; None for one that is no plain text file or too large.
+
+        Raises WorkspaceFault when there are too many to hold: an agent can make as many as it likes.
+        """
         found: dict[str, str | None] = {}
+        size = 0
         with _faults(), ExitStack() as stack:
             folder = self._root
             try:
@@ -110,9 +121,14 @@ class Workspace:
                     folder = _open_folder(part, folder, stack)
             except FileNotFoundError:
                 return {}
-            for key in sorted(os.listdir(folder)):
-                if is_skill_key(key):
-                    found |= self._skill(key)
+            keys = sorted(filter(is_skill_key, os.listdir(folder)))
+            if len(keys) > _MAX_SKILLS:
+                raise WorkspaceFault(FileFault.TOO_MANY)
+            for key in keys:
+                found |= self._skill(key)
+                size += len(found.get(key) or "")
+                if size > _MAX_FILE:
+                    raise WorkspaceFault(FileFault.TOO_MANY)
         return found
 
     def has(self, name: str) -> bool:
@@ -141,7 +157,7 @@ class Workspace:
 
     def _skill(self, key: str) -> dict[str, str | None]:
         try:
-            text = self.read(f"{SKILLS_FOLDER}/{key}/SKILL.md")
+            text = self.read(f"{SKILLS_FOLDER}/{key}/SKILL.md", limit=_MAX_SKILL)
         except WorkspaceFault:
             return {key: None}
         return {} if text is None else {key: text}
@@ -181,10 +197,24 @@ def open_workspace(folder: Path) -> Iterator[Workspace]:
     with _faults(), ExitStack() as stack:
         lock = os.open(folder.parent / "landing.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         stack.callback(os.close, lock)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _lock(lock)
         root = os.open(folder, _DIRECTORY)
         stack.callback(os.close, root)
         yield Workspace(root)
+
+
+def _lock(handle: int) -> None:
+    """Waits a little and no longer: the lock's file belongs to the user who runs the agent, who may hold it."""
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise WorkspaceFault(FileFault.BUSY) from None
+            time.sleep(_LOCK_LOOK_S)
+        else:
+            return
 
 
 @contextmanager
@@ -224,18 +254,18 @@ def _make_folder(name: str, parent: int) -> None:
     os.fsync(parent)
 
 
-def _plain_content(handle: int) -> bytes:
+def _plain_content(handle: int, limit: int) -> bytes:
     state = os.fstat(handle)
     if not stat.S_ISREG(state.st_mode):
         raise WorkspaceFault(FileFault.NOT_A_FILE)
     if state.st_nlink != 1:
         raise WorkspaceFault(FileFault.HARD_LINK)
-    if state.st_size > _MAX_FILE:
+    if state.st_size > limit:
         raise WorkspaceFault(FileFault.TOO_LARGE)
     data = bytearray()
     while chunk := os.read(handle, 1 << 16):
         data += chunk
-        if len(data) > _MAX_FILE:
+        if len(data) > limit:
             raise WorkspaceFault(FileFault.TOO_LARGE)
     return bytes(data)
 

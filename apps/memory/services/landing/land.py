@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -15,14 +15,14 @@ from apps.ledger.services import Recorder, recording
 from apps.memory.models import FileKind, Landing, LandingStatus, Note, Recipient
 from apps.memory.selectors import LIVE_LANDINGS
 from apps.memory.services.landing.record import as_landed
-from apps.memory.services.landing.remove import remove_landing, request_removal
+from apps.memory.services.landing.remove import fail_landing, remove_landing, request_removal
 from apps.memory.services.landing.write import WriteRefused, write_landing
 from apps.memory.services.notes import hold_again, note_digest
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import is_paused, team_agents
 from tikitaka.landing.drift import block_digest
 from tikitaka.landing.files import INSTRUCTIONS_FILE, block_body, instructions_body, skill_file
-from tikitaka.ledger.events import LandingFailed, LandingIntended, NoteActivated, RecipientGranted
+from tikitaka.ledger.events import LandingIntended, NoteActivated, RecipientGranted
 from tikitaka.notes.contract import Severity
 from tikitaka.policy import Policy
 from tikitaka.review.edits import RecipientsRefused, check_recipients
@@ -64,11 +64,14 @@ def land_note(*, note: UUID, policy: Policy) -> Landed | LandingHeld | None:
     if _removal_pending(row):
         _try_later(row, claim, "removal_pending")
         return LandingHeld(note=note, reason="removal_pending", agent=None, again=True)
-    landings = _intend(row, claim)
+    landings, unwritten = _intend(row, claim)
     for landing in landings:
-        fault = write_landing(landing, policy=policy) if landing.status == LandingStatus.INTENDED else None
+        intended = landing.status == LandingStatus.INTENDED
+        fault = write_landing(landing, claim=claim, policy=policy) if intended else None
+        if fault is None or fault.touched:
+            unwritten.discard(landing.pk)
         if fault is not None:
-            _undo(row, landings, landing, fault, policy=policy)
+            _undo(row, claim, landings, landing, fault, unwritten=unwritten, policy=policy)
             if fault.transient:
                 _try_later(row, claim, fault.reason)
             else:
@@ -111,11 +114,12 @@ def _removal_pending(note: Note) -> bool:
     return Landing.objects.filter(note=note, status__in=LIVE_LANDINGS, remove_requested_at__isnull=False).exists()
 
 
-def _intend(note: Note, claim: int) -> list[Landing]:
-    """The landings of a note, made where they are missing; the same rows come back after a crash."""
+def _intend(note: Note, claim: int) -> tuple[list[Landing], set[UUID]]:
+    """The landings of a note, and which are new; after a crash the same rows come back, written or not."""
+    new: set[UUID] = set()
     with recording(note.organization_id) as ledger:
         if not Note.objects.select_for_update().filter(pk=note.pk, landing_claim=claim).exists():
-            return []
+            return [], new
         live = {
             landing.agent_id: landing
             for landing in Landing.objects.filter(note=note, status__in=LIVE_LANDINGS).select_related("note")
@@ -123,7 +127,8 @@ def _intend(note: Note, claim: int) -> list[Landing]:
         for recipient in Recipient.objects.filter(note=note, verdict="granted").order_by("agent__position"):
             if recipient.agent_id not in live:
                 live[recipient.agent_id] = _new_landing(note, recipient, ledger)
-    return list(live.values())
+                new.add(live[recipient.agent_id].pk)
+    return list(live.values()), new
 
 
 def _new_landing(note: Note, recipient: Recipient, ledger: Recorder) -> Landing:
@@ -201,26 +206,33 @@ def _granted_event(note: Note, recipient: Recipient) -> RecipientGranted:
     )
 
 
-def _undo(note: Note, landings: Sequence[Landing], failed: Landing, fault: WriteRefused, *, policy: Policy) -> None:
-    """None has it: what was written in this note's name is taken back, what was not is marked as failed."""
+def _undo(
+    note: Note,
+    claim: int,
+    landings: Sequence[Landing],
+    failed: Landing,
+    fault: WriteRefused,
+    *,
+    unwritten: Collection[UUID],
+    policy: Policy,
+) -> None:
+    """None has it: what may lie in a file is taken back, by the sweep if not now; what surely does not has failed."""
     with recording(note.organization_id) as ledger:
+        if not Note.objects.select_for_update().filter(pk=note.pk, landing_claim=claim).exists():
+            return  # another worker took the note over, and these landings are its own
         for landing in landings:
             reason = fault.reason if landing.pk == failed.pk else "other_recipient_failed"
-            if Landing.objects.filter(pk=landing.pk, status=LandingStatus.INTENDED).update(
-                status=LandingStatus.FAILED, fault=reason
-            ):
-                ledger.record(
-                    LandingFailed(
-                        landing=landing.pk, team=note.team_id, note=note.pk, agent=landing.agent_id, reason=reason
-                    )
-                )
+            if landing.pk in unwritten:
+                fail_landing(landing, reason, ledger)
+            else:
+                Landing.objects.filter(pk=landing.pk, status=LandingStatus.INTENDED).update(fault=reason)
         request_removal(landings=[landing.pk for landing in landings])
     for landing in landings:
         remove_landing(landing=landing.pk, policy=policy)
 
 
 def _try_later(note: Note, claim: int, reason: str) -> None:
-    Note.objects.filter(pk=note.pk, landing_claim=claim).update(
+    Note.objects.filter(pk=note.pk, status=NoteStatus.APPROVED.value, landing_claim=claim).update(
         landing_until=clock.now() + timedelta(seconds=_RETRY_S), landing_fault=reason
     )
 

@@ -20,7 +20,7 @@ from tikitaka.ledger.events import LandingDrifted
 from tikitaka.policy import Policy
 from tikitaka.routing.placement import SkillProfile
 from tikitaka.text import digest
-from tikitaka.workspace import Workspace, WorkspaceFault, open_workspace
+from tikitaka.workspace import FileFault, Workspace, WorkspaceFault, open_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +80,9 @@ def unknown_skills(*, agent: UUID) -> list[UnknownSkill]:
     try:
         with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
             found = workspace.skills()
-    except WorkspaceFault:
-        return []
+    except WorkspaceFault as fault:
+        many = fault.reason is FileFault.TOO_MANY
+        return [UnknownSkill(agent=agent, key="*", digest=fault.reason.value)] if many else []
     return [
         UnknownSkill(agent=agent, key=key, digest=digest(text or ""))
         for key, text in found.items()
@@ -90,19 +91,29 @@ def unknown_skills(*, agent: UUID) -> list[UnknownSkill]:
 
 
 def restore_agent(*, agent: UUID, policy: Policy) -> list[str]:
-    """Writes the files that are wholly ours anew from the record, whatever lies there; which ones were changed."""
+    """Writes the files that are wholly ours anew from the record, whatever lies there; which ones were changed.
+
+    What stands in the way of one workspace stops no other: reconciling reports it.
+    """
     row = Agent.objects.get(pk=agent)
-    restored = []
-    with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
-        for governed in GovernedFile.objects.filter(agent_id=agent).exclude(kind=FileKind.FOREIGN_SKILL):
-            wanted = own_file_text(row, governed.file, list(file_landings(agent, governed.file)), policy=policy)
-            present, fault = _read(workspace, governed.file)
-            if fault is not None or wanted is None or present == wanted:
-                continue
-            workspace.write(governed.file, wanted, expected=present)
-            save_file_record(row, governed.file, FileKind(governed.kind), wanted)
-            restored.append(governed.file)
+    restored: list[str] = []
+    try:
+        with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
+            files = GovernedFile.objects.filter(agent_id=agent).exclude(kind=FileKind.FOREIGN_SKILL)
+            restored.extend(item.file for item in files if _restore(workspace, row, item, policy=policy))
+    except WorkspaceFault:
+        return restored
     return restored
+
+
+def _restore(workspace: Workspace, agent: Agent, governed: GovernedFile, *, policy: Policy) -> bool:
+    wanted = own_file_text(agent, governed.file, list(file_landings(agent.pk, governed.file)), policy=policy)
+    present, fault = _read(workspace, governed.file)
+    if fault is not None or wanted is None or present == wanted:
+        return False
+    workspace.write(governed.file, wanted, expected=present)
+    save_file_record(agent, governed.file, FileKind(governed.kind), wanted)
+    return True
 
 
 def own_skills(*, agent: UUID) -> list[SkillProfile] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from apps.ledger import clock
-from apps.ledger.services import recording
+from apps.ledger.services import Recorder, recording
 from apps.memory.models import FileKind, Landing, LandingStatus
 from apps.memory.selectors import LIVE_LANDINGS, file_landings
 from apps.memory.services.landing.record import file_kind, is_ours, own_file_text, save_file_record
@@ -15,7 +15,7 @@ from apps.tasks.services.attempts import close_threads
 from apps.teams.models import Agent
 from apps.teams.selectors import workspace_folder, workspace_of
 from tikitaka.landing.blocks import BlocksRefused, find_blocks, remove_block
-from tikitaka.ledger.events import LandingRemoved
+from tikitaka.ledger.events import LandingFailed, LandingRemoved
 from tikitaka.policy import Policy
 from tikitaka.workspace import FileFault, Workspace, WorkspaceFault, open_workspace
 
@@ -39,11 +39,7 @@ def request_removal(*, landings: Collection[UUID]) -> None:
 
 def remove_landing(*, landing: UUID, policy: Policy) -> RemovalStuck | None:
     """Takes the block of a landing whose removal was requested out of its file, and records that it is gone."""
-    row = (
-        Landing.objects.select_related("note", "agent")
-        .filter(pk=landing, status__in=[*LIVE_LANDINGS, LandingStatus.FAILED])
-        .first()
-    )
+    row = Landing.objects.select_related("note", "agent").filter(pk=landing, status__in=LIVE_LANDINGS).first()
     if row is None:
         return None
     try:
@@ -75,8 +71,12 @@ def _without(
     if kind is FileKind.FOREIGN_SKILL:
         text = remove_block(present, landing.note_id)
         return (None, text.reason.value) if isinstance(text, BlocksRefused) else (text, None)
-    if landing.status == LandingStatus.FAILED and not is_ours(present, agent, landing.file, policy=policy):
-        return present, None  # never written, and the file is somebody's work: leave it
+    if (
+        landing.fault
+        and str(landing.note_id) not in present
+        and not is_ours(present, agent, landing.file, policy=policy)
+    ):
+        return present, None  # it was never written, and the file is somebody's work: leave it
     others = [item for item in file_landings(agent.pk, landing.file) if item.pk != landing.pk]
     return own_file_text(agent, landing.file, others, policy=policy), None
 
@@ -94,10 +94,12 @@ def _record(landing: Landing, kind: FileKind, text: str | None) -> None:
     with recording(landing.organization_id) as ledger:
         ours_left = bool(text) and (kind is not FileKind.FOREIGN_SKILL or _holds_blocks(text or ""))
         save_file_record(landing.agent, landing.file, kind, text if ours_left else None)
+        close_threads([landing.agent_id])
+        if landing.fault and fail_landing(landing, landing.fault, ledger):
+            return
         changed = Landing.objects.filter(pk=landing.pk, status__in=LIVE_LANDINGS).update(
             status=LandingStatus.REMOVED, removed_at=clock.now()
         )
-        close_threads([landing.agent_id])
         if changed:
             ledger.record(
                 LandingRemoved(
@@ -108,6 +110,23 @@ def _record(landing: Landing, kind: FileKind, text: str | None) -> None:
                     file=landing.file,
                 )
             )
+
+
+def fail_landing(landing: Landing, reason: str, ledger: Recorder) -> bool:
+    """Ends an intended landing as failed, once nothing of it lies in its file; False when it was not intended."""
+    intended = Landing.objects.filter(pk=landing.pk, status=LandingStatus.INTENDED)
+    if not intended.update(status=LandingStatus.FAILED, fault=reason):
+        return False
+    ledger.record(
+        LandingFailed(
+            landing=landing.pk,
+            team=landing.note.team_id,
+            note=landing.note_id,
+            agent=landing.agent_id,
+            reason=reason,
+        )
+    )
+    return True
 
 
 def _holds_blocks(text: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from apps.ledger import clock
 from apps.ledger.services import recording
 from apps.memory.models import FileKind, Landing, LandingStatus
@@ -17,39 +19,68 @@ from tikitaka.landing.budgets import OverBudget, check_catalogue, check_instruct
 from tikitaka.landing.files import OVERRIDE_FILE, block_body, read_skill_head
 from tikitaka.ledger.events import LandingCompleted
 from tikitaka.policy import Policy
+from tikitaka.review.states import NoteStatus
 from tikitaka.text import digest
 from tikitaka.workspace import FileFault, Workspace, WorkspaceFault, open_workspace
 
 # Faults of the machine, which may pass; every other one needs a person.
 TRANSIENT = frozenset(
-    {FileFault.NO_WORKSPACE, FileFault.READ_ONLY, FileFault.NO_SPACE, FileFault.IO_ERROR, FileFault.CHANGED_MEANWHILE}
+    {
+        FileFault.NO_WORKSPACE,
+        FileFault.READ_ONLY,
+        FileFault.NO_SPACE,
+        FileFault.IO_ERROR,
+        FileFault.CHANGED_MEANWHILE,
+        FileFault.BUSY,
+    }
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRefused:
-    """Why a block could not be written; nothing was."""
+    """Why a block could not be written; `touched` when the file may hold it all the same."""
 
     reason: str
     transient: bool
+    touched: bool = False
 
 
-def write_landing(landing: Landing, *, policy: Policy) -> WriteRefused | None:
+def write_landing(landing: Landing, *, claim: int, policy: Policy) -> WriteRefused | None:
     """Puts the block of an intended landing on disk and records it as landed; None when that is so."""
     agent = Agent.objects.get(pk=landing.agent_id)
+    touched = False
     try:
         with open_workspace(workspace_folder(workspace_of(agent.pk))) as workspace:
+            if not _still_wanted(landing, claim):
+                return WriteRefused(reason="decided_meanwhile", transient=True)
             present = workspace.read(landing.file)
             kind = file_kind(agent, landing.file, present, policy=policy)
             wanted = _wanted(landing, agent, kind, present, workspace, policy=policy)
             if isinstance(wanted, WriteRefused):
                 return wanted
             if wanted != present:
+                touched = True
                 workspace.write(landing.file, wanted, expected=present)
             _record(landing, agent, kind, wanted)
     except WorkspaceFault as fault:
-        return WriteRefused(reason=fault.reason.value, transient=fault.reason in TRANSIENT)
+        return WriteRefused(reason=fault.reason.value, transient=fault.reason in TRANSIENT, touched=touched)
     return None
+
+
+def _still_wanted(landing: Landing, claim: int) -> bool:
+    """Asked under the workspace's lock: whoever revokes from here on waits for the lock and finds what was written."""
+    now = clock.now()
+    alive = Q(note__expires_at__isnull=True) | Q(note__expires_at__gt=now)
+    unpaused = Q(note__team__paused_at__isnull=True, note__organization__paused_at__isnull=True)
+    return Landing.objects.filter(
+        alive,
+        unpaused,
+        pk=landing.pk,
+        status=LandingStatus.INTENDED,
+        remove_requested_at__isnull=True,
+        note__status=NoteStatus.APPROVED.value,
+        note__landing_claim=claim,
+    ).exists()
 
 
 def _wanted(
