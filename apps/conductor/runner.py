@@ -8,12 +8,13 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
 
 import structlog
 from django.conf import settings
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 
 from apps.conductor.capture import SpanCollector
 from apps.conductor.incidents import open_incident
@@ -23,7 +24,7 @@ from apps.conductor.wake import wake
 from apps.ledger.services import recording
 from apps.providers.runtimes import runtime
 from apps.tasks.models import Task
-from apps.tasks.services.attempts import StaleHolder, move_cursor, renew
+from apps.tasks.services.attempts import StaleHolder, clean_thread_id, move_cursor, renew
 from apps.tasks.services.claim import Claimed, claim_ready
 from apps.tasks.services.finish import Ended, Finished, finish_attempts
 from apps.teams.selectors import gate
@@ -33,6 +34,9 @@ from tikitaka.scheduling.locks import contains, lock_prefixes
 
 log = structlog.get_logger(__name__)
 _WATCH_S = 1.0
+_AGAIN_S = 1.0
+_DATABASE_AWAY = (OperationalError, InterfaceError)
+_DATA_FAULTS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
 
 
 @dataclass(slots=True)
@@ -73,9 +77,13 @@ class Runner:
             free = self._slots - len(self._live)
         try:
             finished, claimed = self._settle_and_claim(team, ends, free)
-        except BaseException:
-            with self._lock:  # an end that could not be written is written by the next dispatch
-                self._ends[team][:0] = ends
+        except BaseException as error:
+            if ends and isinstance(error, _DATA_FAULTS):
+                self._write_each_alone(team, ends)
+                return
+            self._put_back(team, ends)
+            if isinstance(error, _DATABASE_AWAY):
+                self._wake_later(team)
             raise
         if free <= len(claimed):
             with self._lock:
@@ -95,6 +103,46 @@ class Runner:
                 )
             claimed = claim_ready(team=team, gate=team_gate, policy=self._policy, limit=free) if free > 0 else []
         return finished, claimed
+
+    def _write_each_alone(self, team: UUID, ends: list[Ended]) -> None:
+        """What one agent answered must not keep the ends of the others from being written."""
+        for place, ended in enumerate(ends):
+            try:
+                finished = self._write_or_refuse(team, ended)
+            except BaseException as error:
+                self._put_back(team, ends[place:])
+                if isinstance(error, _DATABASE_AWAY):
+                    self._wake_later(team)
+                raise
+            self._go_on(finished, [ended])
+        wake("dispatch", team)
+
+    def _write_or_refuse(self, team: UUID, ended: Ended) -> Finished:
+        organization = ended.claimed.organization
+        try:
+            return finish_attempts(organization=organization, team=team, ends=[ended], policy=self._policy)
+        except _DATA_FAULTS as error:
+            log.exception("an end cannot be stored", attempt=str(ended.claimed.attempt))
+            detail = f"the end cannot be stored: {type(error).__name__}"
+            refused = Ended(claimed=ended.claimed, end=RunEnd(answer=None, error="bad_answer", detail=detail))
+            return finish_attempts(organization=organization, team=team, ends=[refused], policy=self._policy)
+
+    def _put_back(self, team: UUID, ends: list[Ended]) -> None:
+        """An end that could not be written is written by the next dispatch."""
+        if ends:
+            with self._lock:
+                self._ends[team][:0] = ends
+
+    def _wake_later(self, team: UUID) -> None:
+        """Where nothing sweeps, nobody else would come back to what a failing database left undone."""
+
+        def again() -> None:
+            if not self._stopping.is_set():
+                wake("dispatch", team)
+
+        timer = threading.Timer(_AGAIN_S, again)
+        timer.daemon = True
+        timer.start()
 
     def kill(self, attempt: UUID) -> None:
         """Stops an attempt of this process at once; unknown ones are another process's business."""
@@ -202,15 +250,16 @@ def run_attempt(
     end = runtimes(order.runtime).run(prepared.launch, on_line=collector.feed, cancelled=stopped)
     collector.store()
     _report_outside(prepared, collector.changed_files)
-    if end.thread_id and order.remembers:
+    thread_id = clean_thread_id(end.thread_id or "")
+    if thread_id and thread_id == end.thread_id and order.remembers:  # a changed name would name another thread
         move_cursor(
             attempt=claimed.attempt,
             fence=claimed.fence,
             agent=claimed.agent,
-            thread_id=end.thread_id,
+            thread_id=thread_id,
             shown_to_seq=prepared.compiled.to_seq_inclusive,
         )
-    return end
+    return replace(end, thread_id=thread_id)
 
 
 def _broken(error: Exception) -> RunEnd:

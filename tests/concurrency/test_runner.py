@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from django.db import OperationalError
 
@@ -13,6 +15,7 @@ from apps.tasks.models import Attempt, Task
 from tests.support.cast import Cast
 from tests.support.plans import node
 from tests.support.scripted import ScriptedRuntime
+from tikitaka.ports import Launch, RunEnd
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,3 +52,67 @@ def test_attempts_that_cannot_be_prepared_end_and_are_counted(committed_cast: Ca
         assert pool.drain(20)
     assert Task.objects.get(pk=task.pk).status == "failed"
     assert list(Attempt.objects.order_by("number").values_list("status", flat=True)) == ["interrupted", "interrupted"]
+
+
+def test_without_a_sweep_an_end_is_written_once_the_database_is_back(committed_cast: Cast, monkeypatch) -> None:
+    failures = iter([OperationalError("away")])
+    original = running.finish_attempts
+
+    def failing(**arguments):
+        for error in failures:
+            raise error
+        return original(**arguments)
+
+    monkeypatch.setattr(running, "finish_attempts", failing)
+    with embedded_pool(runtimes=ScriptedRuntime()) as pool:
+        task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1)]).task
+        assert pool.drain(10)
+    assert Task.objects.get(pk=task.pk).status == "completed"
+
+
+@pytest.mark.parametrize("thread_id", ["\ud800", "a\x00b", "x" * 300])
+def test_a_thread_id_that_no_column_takes_is_cleaned(committed_cast: Cast, thread_id: str) -> None:
+    agent = committed_cast.agents["backend"]
+    agent.remembers = True
+    agent.save()
+    runtime = ScriptedRuntime(lambda launch: RunEnd(answer="done", thread_id=thread_id))
+    with embedded_pool(runtimes=runtime) as pool:
+        submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(2)])
+        assert pool.drain(10)
+    attempt = Attempt.objects.get()
+    assert attempt.status == "completed"
+    assert attempt.thread_id in ("\ufffd", "a\ufffdb", "x" * 200)
+    assert not agent.cursors.exists()  # a name that had to be changed names no thread that could be continued
+
+
+def test_one_end_that_cannot_be_stored_does_not_keep_the_others(committed_cast: Cast, monkeypatch) -> None:
+    """The database fails first, so that both ends come in one batch; then one of them turns out to be unstorable."""
+    came_in = threading.Event()
+    batches: list[int] = []
+    original = running.finish_attempts
+
+    def strict(**arguments):
+        ends = arguments["ends"]
+        if not came_in.is_set():
+            came_in.set()
+            raise OperationalError("away")
+        batches.append(len(ends))
+        if any(ended.end.answer == "evil" for ended in ends):
+            raise ValueError("no column takes this")
+        return original(**arguments)
+
+    def script(launch: Launch) -> str:
+        if "evil" in launch.prompt:
+            return "evil"
+        assert came_in.wait(10)
+        return "honest work"
+
+    monkeypatch.setattr(running, "finish_attempts", strict)
+    with embedded_pool(runtimes=ScriptedRuntime(script)) as pool:
+        plan = [node(2, "evil", area="backend"), node(3, "good", area="frontend")]
+        task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=plan).task
+        assert pool.drain(10)
+    assert batches[0] == 2
+    found = Attempt.objects.order_by("node__index").values_list("status", "error", "output")
+    assert list(found) == [("failed", "bad_answer", ""), ("completed", "", "honest work")]
+    assert Task.objects.get(pk=task.pk).status == "partial"

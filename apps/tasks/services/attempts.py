@@ -20,6 +20,7 @@ from tikitaka.text import clean_captured, cut
 
 _REDACTED_LENGTHS = 16
 _NO_THREAD = ""
+_THREAD_CHARS = 200
 
 
 class StaleHolder(WrongState):
@@ -80,6 +81,11 @@ def span_row(attempt: UUID, seq: int, draft: SpanDraft, *, at: datetime, policy:
 def finding_rows(findings: Sequence[Finding]) -> list[dict[str, object]]:
     """Findings as stored beside a text; they never hold what was found."""
     return [asdict(finding) for finding in findings]
+
+
+def clean_thread_id(text: str) -> str:
+    """The name that a program gave its thread, as it may be stored."""
+    return cut(clean_captured(text), _THREAD_CHARS)
 
 
 def move_cursor(*, attempt: UUID, fence: int, agent: UUID, thread_id: str, shown_to_seq: int) -> None:
