@@ -35,20 +35,16 @@ class TestByHand:
             assert client.get(url("delete", label, row.pk)).status_code == 403, label
         assert whole_database() == before
 
-    @pytest.mark.parametrize("label", [*GOVERNED, "accounts.user"])
-    def test_no_bulk_deletion(
-        self, stage: Stage, browser: Callable[..., Client], superuser: Client, label: str
-    ) -> None:
-        pk = stage.rows[label].pk if label in stage.rows else stage.cast.stranger.id
+    def test_no_bulk_deletion(self, stage: Stage, browser: Callable[..., Client], superuser: Client) -> None:
         clients = (browser("owner"), superuser)
         before = whole_database()
-        for client in clients:
-            page = client.get(url("changelist", label))
-            assert "delete_selected" not in page.content.decode()
-            client.post(
-                url("changelist", label), {"action": "delete_selected", "_selected_action": [str(pk)], "post": "yes"}
-            )
-        assert whole_database() == before
+        for label in [*GOVERNED, "accounts.user"]:
+            pk = stage.rows[label].pk if label in stage.rows else stage.cast.stranger.id
+            forged = {"action": "delete_selected", "_selected_action": [str(pk)], "post": "yes"}
+            for client in clients:
+                assert "delete_selected" not in client.get(url("changelist", label)).content.decode(), label
+                client.post(url("changelist", label), forged)
+            assert whole_database() == before, label
 
     def test_no_model_offers_an_action_in_bulk(self, stage: Stage, browser: Callable[..., Client]) -> None:
         request = browser("owner").get(reverse("admin:index")).wsgi_request
