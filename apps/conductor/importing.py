@@ -17,18 +17,13 @@ from apps.conductor.models import ImportSource
 from apps.conductor.wake import wake
 from apps.ledger import clock
 from apps.ledger.services import recording
+from apps.tasks.services.stop import TeamArchived
 from apps.teams.models import Agent, Team
 from tikitaka.authz import Permission, Principal, PrincipalKind
 from tikitaka.capture.matching import align
 from tikitaka.capture.sessions import ImportedSession
-from tikitaka.errors import NotFound, WrongState
+from tikitaka.errors import NotFound
 from tikitaka.policy import Policy
-
-
-class TeamArchived(WrongState):
-    """An archived team takes no work, also none that was done elsewhere."""
-
-    code = "team_archived"
 
 
 def import_sessions(

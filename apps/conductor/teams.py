@@ -19,7 +19,7 @@ from apps.ledger.services import recording
 from apps.memory.selectors import notes_to_land
 from apps.memory.services.landing.render import render_agent_instructions
 from apps.memory.services.withdraw import withdraw_from_agent
-from apps.tasks.models import PlanNode, Task
+from apps.tasks.models import PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import active_agents
@@ -30,7 +30,7 @@ from tikitaka.errors import WrongState
 
 
 class AgentBusy(WrongState):
-    """The agent still has work in a running task; finish or cancel that first."""
+    """The agent still has work in a running task, or its team is being planned for; finish or cancel that first."""
 
     code = "agent_busy"
 
@@ -76,18 +76,26 @@ def retire_agent(*, actor: Principal, agent: Agent) -> None:
     """The agent runs no more, and everything that it holds is taken back."""
     authorize(actor, Permission.TEAMS_MANAGE, agent.team, organization=agent.organization_id, object_id=agent.pk)
     with recording(agent.organization_id, actor=actor.actor) as ledger:
-        busy = PlanNode.objects.filter(agent=agent, status__in=["queued", "running"]).exclude(task__status__in=TERMINAL)
-        if busy.exists():
+        Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
+        if _has_work(agent):
             raise AgentBusy
         agent_services.retire_agent(actor=actor, agent=agent)
         withdraw_from_agent(agent=agent.pk, organization=agent.organization_id, ledger=ledger)
     wake_removals()
 
 
+def _has_work(agent: Agent) -> bool:
+    """A planner that thinks was shown the agent and may name it, so its whole team is busy."""
+    nodes = PlanNode.objects.filter(agent=agent, status__in=["queued", "running"]).exclude(task__status__in=TERMINAL)
+    planning = Task.objects.filter(team=agent.team_id, status=TaskStatus.PLANNING)
+    return nodes.exists() or planning.exists()
+
+
 def archive_team(*, actor: Principal, team: Team) -> None:
     """The end of a team: what its agents hold is taken back, nothing of it runs or lands any more."""
     authorize(actor, Permission.TEAMS_MANAGE, team, organization=team.organization_id, object_id=team.pk)
     with recording(team.organization_id, actor=actor.actor) as ledger:
+        Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         if Task.objects.filter(team=team).exclude(status__in=TERMINAL).exists():
             raise TeamBusy
         team_services.archive_team(actor=actor, team=team)

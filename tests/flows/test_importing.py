@@ -14,13 +14,14 @@ from django.db import connections
 from hypothesis import HealthCheck, given, settings
 
 from apps.conductor.import_rows import UNKNOWN_PROMPT
-from apps.conductor.importing import TeamArchived, import_sessions
+from apps.conductor.importing import import_sessions
 from apps.conductor.models import ImportSource
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import close_thread
 from apps.ledger.models import Entry
 from apps.memory.models import Note, Recipient
 from apps.tasks.models import Attempt, Message, PlanNode, Span, Task
+from apps.tasks.services.stop import TeamArchived
 from tests.core.capture.test_fuzz import mutated
 from tests.support.cast import Cast
 from tikitaka.capture.sessions import UnreadableSession, decode_lines, read_session

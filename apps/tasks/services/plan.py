@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -25,6 +25,19 @@ from tikitaka.policy import Policy
 _GRACE_S = 30
 
 
+class AgentRetired(WrongState):
+    """The work is planned for an agent that has been retired; it must be planned anew."""
+
+    code = "agent_retired"
+
+
+def refuse_retired(agents: Collection[UUID]) -> None:
+    """Raises AgentRetired; inside a transaction, none of the agents can be retired before it ends."""
+    locked = Agent.objects.select_for_update(no_key=True).filter(pk__in=agents).order_by("pk")
+    if any(agent.retired_at is not None for agent in locked):
+        raise AgentRetired
+
+
 def start_planning(*, task: UUID, policy: Policy) -> bool:
     """Queued becomes planning; False when somebody else was faster or the task was cancelled meanwhile."""
     until = clock.now() + timedelta(seconds=policy.planner_timeout_s + _GRACE_S)
@@ -42,7 +55,8 @@ def save_plan(
 ) -> bool:
     """Saves the graph in Kahn's order and starts the task, or leaves it planned when it was submitted as plan only.
 
-    False when the task is no longer planning: it was cancelled, or another planner saved first.
+    False when the task is no longer planning: it was cancelled, or another planner saved first. Refuses a
+    plan for an agent that was retired since the planner was shown it.
     """
     nodes = _nodes(task, plan, agents)
     with recording(task.organization_id) as ledger:
@@ -55,6 +69,7 @@ def save_plan(
         )
         if not changed:
             return False
+        refuse_retired({node.agent_id for node in nodes})
         PlanNode.objects.bulk_create(nodes)
         ledger.record(*(PlanRejected(task=task.pk, team=task.team_id, reason=reason) for reason in reasons))
         if source is PlanSource.FALLBACK:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from apps.accounts.services.authorize import authorize
 from apps.ledger import clock
 from apps.ledger.services import recording
@@ -13,6 +15,8 @@ from apps.tasks.selectors import TERMINAL, running_attempts
 from apps.tasks.services.claim import Claimed
 from apps.tasks.services.finish import Ended, finish_attempts, settle_tasks
 from apps.tasks.services.log import lock_scheduler
+from apps.tasks.services.plan import refuse_retired
+from apps.teams.models import Team
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import TaskCancelled, TaskResumed
@@ -25,6 +29,18 @@ class NotResumable(WrongState):
     """Only a partial, failed or cancelled task with unfinished nodes can be resumed."""
 
     code = "not_resumable"
+
+
+class TeamArchived(WrongState):
+    """An archived team takes no work."""
+
+    code = "team_archived"
+
+
+class ImportedTask(WrongState):
+    """The work was done elsewhere; what is kept of it here is a record, not an order."""
+
+    code = "imported_task"
 
 
 def cancel_task(*, actor: Principal, task: Task) -> tuple[UUID, ...]:
@@ -67,6 +83,7 @@ def resume_task(*, actor: Principal, task: Task) -> int:
         resumable = (TaskStatus.PARTIAL, TaskStatus.FAILED, TaskStatus.CANCELLED)
         if current.status not in resumable or (planned and not unfinished.exists()):
             raise NotResumable
+        _refuse_what_must_not_run(current, unfinished)
         count = unfinished.update(
             status=NodeStatus.QUEUED.value,
             attempts=0,
@@ -81,6 +98,15 @@ def resume_task(*, actor: Principal, task: Task) -> int:
         )
         ledger.record(TaskResumed(task=task.pk, team=task.team_id, nodes=count))
     return count
+
+
+def _refuse_what_must_not_run(task: Task, unfinished: QuerySet[PlanNode]) -> None:
+    """A task may be resumed long after it ended; its team and its agents may have ended meanwhile."""
+    if task.source_id is not None:
+        raise ImportedTask
+    if Team.objects.select_for_update(no_key=True).get(pk=task.team_id).archived_at is not None:
+        raise TeamArchived
+    refuse_retired(set(unfinished.values_list("agent_id", flat=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
