@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 import threading
 import uuid
+from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.db import connections
 
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import close_thread, flush, land, submit
+from apps.ledger import clock
 from apps.ledger.models import Entry, Log
 from apps.ledger.selectors import logs, verify_log
 from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note
 from apps.memory.services.notes import note_digest
 from apps.memory.services.review import approve, reject
+from apps.tasks.models import AgentLease, Attempt
+from apps.tasks.services import stop
+from apps.tasks.services.attempts import renew
+from apps.tasks.services.claim import claim_ready
+from apps.teams.selectors import gate
 from tests.flows.test_promises import extracted, record
 from tests.support import processes
 from tests.support.cast import Cast
@@ -134,3 +142,41 @@ def test_two_reviewers_decide_one_note(committed_cast: Cast) -> None:
     assert "Reviewer" in lost[0].detail or "reviewer" in lost[0].detail
     assert Note.objects.get().status in ("approved", "rejected")
     assert Note.objects.get().decisions.exclude(verdict="edited").count() == 1
+
+
+def test_a_lease_that_is_renewed_at_the_last_moment_is_not_ended(committed_cast: Cast, monkeypatch) -> None:
+    """Renewed after a sweep found that it had run out, before the sweep wrote; one that was not renewed is ended."""
+    policy = settings.TIKITAKA_POLICY
+    team = committed_cast.team.pk
+    plan = [node(2, area="backend"), node(3, area="frontend")]
+    submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=plan)
+    alive, dead = claim_ready(team=team, gate=gate(team), policy=policy)
+    AgentLease.objects.update(expires_at=clock.now() - timedelta(seconds=1))
+    original = stop.finish_attempts
+
+    def late(**arguments):
+        assert renew([alive.attempt], policy=policy) == {alive.attempt}
+        return original(**arguments)
+
+    monkeypatch.setattr(stop, "finish_attempts", late)
+    stop.end_expired(policy=policy)
+    statuses = dict(Attempt.objects.values_list("pk", "status"))
+    assert statuses == {alive.attempt: "running", dead.attempt: "interrupted"}
+    assert AgentLease.objects.get().attempt_id == alive.attempt
+
+
+def test_what_an_agent_said_is_redacted_outside_of_every_transaction(committed_cast: Cast, monkeypatch) -> None:
+    """There is one writer: while a hostile answer is searched for secrets, everybody else's work would stand still."""
+    inside: list[bool] = []
+
+    def watched(text: str) -> Redaction:
+        inside.append(connection.in_atomic_block)
+        return redact_captured(text)
+
+    monkeypatch.setattr("apps.tasks.services.finish.redact_captured", watched)
+    with embedded_pool(runtimes=ScriptedRuntime(lambda launch: "The gateway checks.")) as pool:
+        submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1)])
+        assert pool.drain(30)
+    assert inside
+    assert not any(inside)
+    assert Message.objects.filter(text="The gateway checks.").exists()

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from apps.ledger import clock
-from apps.ledger.sql import as_uuid, fetch, marks
+from apps.ledger.sql import as_uuid, fetch, for_update, marks
 from apps.ledger.writing import writing
 from apps.tasks.models import AgentLease, Attempt, AttemptStatus, Span, ThreadCursor
 from apps.teams.models import Agent
@@ -35,6 +35,16 @@ def held_attempts(attempts: Sequence[UUID]) -> set[tuple[UUID, int]]:
         f"SELECT id, fence FROM tasks_attempt WHERE id IN ({marks(attempts)}) AND status = 'running'", attempts
     )
     return {(as_uuid(attempt), fence) for attempt, fence in rows}
+
+
+def expired_attempts(attempts: Sequence[UUID], *, at: datetime) -> set[UUID]:
+    """Which of some attempts have a lease that ran out, locked so that none is renewed before the transaction ends."""
+    rows = fetch(
+        f"SELECT attempt_id FROM tasks_agentlease WHERE attempt_id IN ({marks(attempts)}) AND expires_at < %s"
+        f"{for_update()}",
+        [*attempts, at],
+    )
+    return {as_uuid(attempt) for (attempt,) in rows}
 
 
 def renew(attempts: Collection[UUID], *, policy: Policy) -> set[UUID]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,17 +16,18 @@ from apps.ledger.sql import as_uuid, execute_many, fetch, marks
 from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, AuthorKind, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
-from apps.tasks.services.attempts import finding_rows, held_attempts
+from apps.tasks.services.attempts import expired_attempts, finding_rows, held_attempts
 from apps.tasks.services.claim import Claimed
 from apps.tasks.services.log import lock_scheduler, take_numbers
 from tikitaka.ledger.events import AttemptSettled, NodeBlocked, TaskSettled
 from tikitaka.policy import Policy
 from tikitaka.ports import RunEnd
-from tikitaka.safety import redact_captured
+from tikitaka.safety import Redaction, redact_captured
 from tikitaka.scheduling.graph import NodeStatus, blocked, settled_status
 from tikitaka.scheduling.retry import retry
 from tikitaka.text import clean_captured, cut
 
+_ANSWER_CHARS = 200_000
 _DETAIL_CHARS = 2_000
 _THREAD_CHARS = 200
 _NEW_MESSAGE = (
@@ -41,10 +42,21 @@ _END = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """An attempt that its holder reports as ended."""
+    """An attempt that its holder reports as ended.
+
+    Making one cleans and redacts what the agent said, which takes seconds where it is hostile: never in a transaction.
+    """
 
     claimed: Claimed
     end: RunEnd
+    said: Redaction = field(init=False)
+    detail: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        said = redact_captured(cut(clean_captured(self.end.answer or ""), _ANSWER_CHARS))
+        detail = redact_captured(cut(clean_captured(self.end.detail), _DETAIL_CHARS)).text
+        object.__setattr__(self, "said", said)
+        object.__setattr__(self, "detail", cut(detail, _DETAIL_CHARS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +68,21 @@ class Finished:
     stale: tuple[UUID, ...]
 
 
-def finish_attempts(*, organization: UUID, team: UUID, ends: Sequence[Ended], policy: Policy) -> Finished:
-    """Writes what still may be written: an end whose attempt is no longer held under its fence is stale and dropped."""
+def finish_attempts(
+    *, organization: UUID, team: UUID, ends: Sequence[Ended], policy: Policy, only_expired: bool = False
+) -> Finished:
+    """Writes what still may be written: an end whose attempt is no longer held under its fence is stale and dropped.
+
+    With `only_expired` so is one whose lease was renewed since somebody found that it had run out.
+    """
     with recording(organization) as ledger:
         lock_scheduler(team)
         now = clock.now()
         held = held_attempts([e.claimed.attempt for e in ends])
         good = [e for e in ends if (e.claimed.attempt, e.claimed.fence) in held]
+        if only_expired:
+            expired = expired_attempts([e.claimed.attempt for e in ends], at=now)
+            good = [e for e in good if e.claimed.attempt in expired]
         stale = tuple(e.claimed.attempt for e in ends if e not in good)
         if not good:
             return Finished(settled_tasks=(), completed_nodes=(), stale=stale)
@@ -110,15 +130,14 @@ def _end_attempts(ends: Sequence[Ended], cancelling: Collection[UUID], now: date
     for ended in ends:
         claimed, end = ended.claimed, ended.end
         status = _attempt_status(ended, cancelling)
-        detail = cut(redact_captured(clean_captured(end.detail)).text, _DETAIL_CHARS) if end.detail else ""
         rows.append(
             (
                 status.value,
                 now,
                 cut(end.thread_id or "", _THREAD_CHARS),
-                _output(end),
+                ended.said.text,
                 end.error or "",
-                detail,
+                ended.detail,
                 end.exit_code,
                 dict(end.usage),
                 claimed.attempt,
@@ -138,12 +157,6 @@ def _end_attempts(ends: Sequence[Ended], cancelling: Collection[UUID], now: date
             )
         )
     execute_many(_END, rows)
-
-
-def _output(end: RunEnd) -> str:
-    if end.answer is None:
-        return ""
-    return redact_captured(clean_captured(end.answer)).text
 
 
 def _attempt_status(ended: Ended, cancelling: Collection[UUID]) -> AttemptStatus:
@@ -190,7 +203,6 @@ def _speak(team: UUID, ends: Sequence[Ended], now: datetime) -> None:
 
 def _message(ended: Ended, seq: int, now: datetime) -> tuple[Any, ...]:
     claimed = ended.claimed
-    redaction = redact_captured(clean_captured(ended.end.answer or ""))
     return (
         new_id(),
         claimed.organization,
@@ -201,8 +213,8 @@ def _message(ended: Ended, seq: int, now: datetime) -> tuple[Any, ...]:
         claimed.agent,
         claimed.node,
         claimed.attempt,
-        redaction.text,
-        finding_rows(redaction.findings),
+        ended.said.text,
+        finding_rows(ended.said.findings),
         now,
         False,
     )

@@ -140,7 +140,9 @@ def end_expired(*, policy: Policy) -> list[Expired]:
         Expired(
             organization=organization,
             team=team,
-            settled_tasks=finish_attempts(organization=organization, team=team, ends=ends, policy=policy).settled_tasks,
+            settled_tasks=finish_attempts(
+                organization=organization, team=team, ends=ends, policy=policy, only_expired=True
+            ).settled_tasks,
         )
         for (organization, team), ends in by_team.items()
     ]
