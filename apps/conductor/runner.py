@@ -195,10 +195,11 @@ class Runner:
 
     def _finish(self, claimed: Claimed, end: RunEnd | None) -> None:
         """Hands an end to the next dispatch; None when the attempt is no longer ours to end."""
+        ended = Ended(claimed=claimed, end=end) if end is not None else None
         with self._lock:
             self._live.pop(claimed.attempt, None)
-            if end is not None and not self._stopping.is_set():
-                self._ends[claimed.team].append(Ended(claimed=claimed, end=end))
+            if ended is not None and not self._stopping.is_set():
+                self._ends[claimed.team].append(ended)
             hungry, self._hungry = self._hungry, set()
         for team in {claimed.team, *hungry}:
             wake("dispatch", team)

@@ -76,12 +76,21 @@ def segments_to_flush() -> QuerySet[Segment]:
     return Segment.objects.filter(~Exists(running), ~Exists(final), status=SegmentStatus.CLOSED)
 
 
+def ready_to_flush() -> Q:
+    """Of a flush: early ones always are, a final one when its segment is closed and all its tasks are terminal.
+
+    Without a join, so that a guarded update asks again after it waited for the row.
+    """
+    closed = Segment.objects.filter(pk=OuterRef("segment_id"), status=SegmentStatus.CLOSED)
+    unsettled = Task.objects.filter(segment_id=OuterRef("segment_id")).exclude(status__in=TERMINAL)
+    return Q(final=False) | (Q(Exists(closed)) & ~Q(Exists(unsettled)))
+
+
 def due_flushes(now: datetime, attempts_max: int) -> list[UUID]:
     """Flushes that somebody should work on now: waiting, to be tried again, or left behind by whoever died."""
     again = [FlushStatus.RUNNING, FlushStatus.TIMED_OUT, FlushStatus.FAILED]
-    unsettled = Task.objects.filter(segment_id=OuterRef("segment_id")).exclude(status__in=TERMINAL)
-    ready = Q(final=False) | (Q(segment__status=SegmentStatus.CLOSED) & ~Exists(unsettled))
-    rows = Flush.objects.filter(Q(status=FlushStatus.WAITING) | Q(status__in=again, claimed_until__lt=now), ready)
+    free = Q(status=FlushStatus.WAITING) | Q(status__in=again, claimed_until__lt=now)
+    rows = Flush.objects.filter(free, ready_to_flush())
     return [
         pk
         for pk, attempts, status in rows.values_list("pk", "attempts", "status")

@@ -13,13 +13,14 @@ from apps.accounts.services.authorize import AccessRefused
 from apps.accounts.services.grants import derive_grants
 from apps.accounts.services.members import LastOwner, remove_member, set_role
 from apps.ledger.selectors import entries, header
+from apps.memory.models import Note
 from apps.memory.services.review import NoteText, approve, edit, reject, revoke, write_note
 from apps.teams.models import Team, TeamGroupObjectPermission
 from apps.teams.services.teams import create_team
 from tests.support.cast import Cast, person
 from tests.support.notes import landed, proposed
 from tikitaka.authz import ROLE_PERMISSIONS, Permission, Role
-from tikitaka.errors import NotFound, TikiTakaError
+from tikitaka.errors import Forbidden, NotFound, TikiTakaError
 from tikitaka.policy import DEFAULT
 
 
@@ -127,6 +128,23 @@ class TestRefusals:
         )
         with pytest.raises(AccessRefused, match="author_decides_not"):
             approve(actor=cast.reviewer, note=changed, shown_digest=changed.content_digest)
+
+    def test_nor_with_a_row_that_was_loaded_before_the_edit(self, cast: Cast) -> None:
+        """Two requests of one person: the second has loaded the note when the first edits it."""
+        note = proposed(cast)
+        loaded = Note.objects.select_related("team").get(pk=note.pk)
+        text = NoteText(content="Everything is allowed now.", description="uploads", skill_key="sizes")
+        changed = edit(
+            actor=cast.reviewer, note=note, shown_digest=note.content_digest, policy=DEFAULT, text=text, words="better"
+        )
+        for decide in (
+            lambda: approve(actor=cast.reviewer, note=loaded, shown_digest=changed.content_digest),
+            lambda: reject(actor=cast.reviewer, note=loaded, shown_digest=changed.content_digest, words="no"),
+        ):
+            with pytest.raises(Forbidden, match="edits does not"):
+                decide()
+        assert Note.objects.get(pk=note.pk).status in ("pending", "quarantined")
+        assert entries(cast.organization.pk, types=("review.decision.refused",)).count() == 2
 
 
 @pytest.mark.django_db(transaction=True)

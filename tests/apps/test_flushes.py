@@ -10,22 +10,23 @@ import pytest
 
 from apps.conductor.models import Incident
 from apps.conductor.pool import embedded_pool
-from apps.conductor.story import close_thread, resume, submit
+from apps.conductor.story import close_thread, flush, resume, submit, wake
 from apps.conductor.sweep import sweep
 from apps.ledger import clock
 from apps.ledger.selectors import entries
 from apps.memory.models import Flush, Note, Segment
+from apps.memory.services.flushes import make_early_flush
 from apps.memory.services.notes import note_digest
 from apps.memory.services.review import approve
 from apps.providers.runtimes import runtime as processes
-from apps.tasks.models import Message, Task
+from apps.tasks.models import Message, PlanNode, Task
 from tests.flows.test_promises import extracted, record
 from tests.support.cast import Cast
 from tests.support.notes import RULE, landed
 from tests.support.plans import node
 from tests.support.scripted import ScriptedRuntime
 from tests.support.secrets import github_token
-from tikitaka.ports import ModelReply, RunEnd
+from tikitaka.ports import Launch, ModelReply, RunEnd
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,6 +48,22 @@ def replies(settings, *notes: dict) -> None:
     for path in settings.TIKITAKA_REPLAY.glob("extract*"):
         path.unlink()
     record(settings, "extract", json.dumps({"notes": list(notes)}))
+
+
+TWO = [node(2, "first"), node(3, "second", after=(1,))]
+
+
+def failing_second(bad: list[bool]) -> ScriptedRuntime:
+    """Its second node fails for as long as `bad` holds something."""
+
+    def act(launch: Launch) -> RunEnd | str:
+        return RunEnd(answer=None, error="bad_answer") if bad and "second" in launch.prompt else "The gateway checks."
+
+    return ScriptedRuntime(act)
+
+
+def all_nodes() -> set[str]:
+    return {str(pk) for pk in PlanNode.objects.values_list("pk", flat=True)}
 
 
 class TestNotes:
@@ -149,6 +166,54 @@ class TestAFailingModel:
         assert len(row.attempts) == 3
         assert Incident.objects.filter(kind="stuck_work", subject=f"flush {row.pk}").exists()
         assert entries(committed_cast.organization.pk, types=("model.called",)).count() == 3
+
+    def test_work_that_always_fails_after_an_accepted_reply_goes_to_a_person(
+        self, committed_cast: Cast, settings, monkeypatch
+    ) -> None:
+        def broken(**options) -> None:
+            raise RuntimeError("always")
+
+        replies(settings, extracted(RULE))
+        monkeypatch.setattr("apps.memory.services.distil.save_note", broken)
+        thread(committed_cast)
+        for minutes in range(10, 90, 10):
+            later(sweep, minutes)
+        assert Flush.objects.get().status == "failed"
+        assert Incident.objects.filter(kind="stuck_work", subject=f"flush {Flush.objects.get().pk}").exists()
+        assert entries(committed_cast.organization.pk, types=("model.called",)).count() == 1
+
+    def test_a_resume_after_an_early_flush_covers_everything_anew(self, committed_cast: Cast, settings) -> None:
+        replies(settings, extracted(RULE))
+        runtime = failing_second(bad := [True])
+        with embedded_pool(runtimes=runtime) as pool:
+            task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="Uploads", plan=TWO).task
+            assert pool.drain(30)
+            (early,) = make_early_flush(segment=Segment.objects.get())
+            flush(early)
+            assert Note.objects.count() == 1
+            bad.clear()
+            resume(actor=committed_cast.operator, task=task)
+            assert pool.drain(30)
+            close_thread(actor=committed_cast.operator, team=committed_cast.team)
+            assert pool.drain(30)
+        assert {node for row in Flush.objects.all() for node in row.nodes} == all_nodes()
+
+    def test_a_late_wake_up_after_a_resume_ends_nothing(self, committed_cast: Cast, settings) -> None:
+        replies(settings, extracted(RULE))
+        runtime = failing_second(bad := [True])
+        task = thread(committed_cast, runtime=runtime, plan=TWO)
+        row = Flush.objects.get()
+        resume(actor=committed_cast.operator, task=task)
+        flush(row.pk)
+        bad.clear()
+        with embedded_pool(runtimes=runtime) as pool:
+            wake("dispatch", committed_cast.team.pk)
+            assert pool.drain(30)
+            if Segment.objects.get().status == "open":
+                close_thread(actor=committed_cast.operator, team=committed_cast.team)
+            sweep()
+            assert pool.drain(30)
+        assert {node for row in Flush.objects.all() for node in row.nodes} == all_nodes()
 
     def test_a_person_lets_it_be_tried_again(self, committed_cast: Cast, settings) -> None:
         from apps.conductor.story import retry_failed_flush

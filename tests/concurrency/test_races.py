@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.db import connections
+from django.db import connection, connections
 
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import close_thread, flush, land, submit
@@ -20,7 +20,7 @@ from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note
 from apps.memory.services.notes import note_digest
 from apps.memory.services.review import approve, reject
-from apps.tasks.models import AgentLease, Attempt
+from apps.tasks.models import AgentLease, Attempt, Message
 from apps.tasks.services import stop
 from apps.tasks.services.attempts import renew
 from apps.tasks.services.claim import claim_ready
@@ -34,6 +34,7 @@ from tests.support.scripted import ScriptedRuntime
 from tikitaka.errors import TikiTakaError
 from tikitaka.landing.blocks import find_blocks
 from tikitaka.ledger.events import TeamCreated
+from tikitaka.safety import Redaction, redact_captured
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,7 +15,7 @@ from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
 from apps.memory.models import Flush, FlushStatus, Segment
-from apps.memory.selectors import covered_nodes, finished_nodes, segment_tasks, segments_to_flush
+from apps.memory.selectors import covered_nodes, finished_nodes, ready_to_flush, segment_tasks, segments_to_flush
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import ModelCalled, SegmentFlushed
 from tikitaka.policy import Policy
@@ -56,19 +56,23 @@ def make_early_flush(*, segment: Segment) -> list[UUID]:
 
 
 def claim_flush(*, flush: UUID, policy: Policy) -> ClaimedFlush | None:
-    """Takes a flush that is waiting, to be tried again, or whose holder died; None when it is not to be had."""
+    """Takes a flush that is waiting, to be tried again, or whose holder died; None when it is not to be had.
+
+    A wake-up may come late, when a resume has made its segment unready again. A reply that was paid for is worked on
+    as often again as a model is asked; what fails then goes to a person.
+    """
     now = clock.now()
     free = Q(status=FlushStatus.WAITING) | Q(
         status__in=[FlushStatus.RUNNING, FlushStatus.TIMED_OUT, FlushStatus.FAILED], claimed_until__lt=now
     )
     until = now + timedelta(seconds=policy.extractor_timeout_s + _MARGIN_S)
-    changed = Flush.objects.filter(free, pk=flush).update(
+    changed = Flush.objects.filter(free, ready_to_flush(), pk=flush).update(
         status=FlushStatus.RUNNING, claim=F("claim") + 1, claimed_until=until
     )
     if not changed:
         return None
     row = Flush.objects.select_related("segment__team__organization").get(pk=flush)
-    if len(row.attempts) >= policy.flush_attempts_max and row.reply is None:
+    if len(row.attempts) >= policy.flush_attempts_max * (1 if row.reply is None else 2):
         Flush.objects.filter(pk=flush, claim=row.claim).update(
             status=FlushStatus.FAILED, reason="interrupted", finished_at=now
         )
@@ -150,7 +154,9 @@ def finish_flush(
 
 def reset_flushes(*, segment: Segment) -> None:
     """After a resume the segment's flushes wait again, and everything in it is covered anew."""
-    Flush.objects.filter(segment=segment, final=False).delete()
+    Flush.objects.filter(segment=segment, final=False).update(
+        status=FlushStatus.DONE, nodes=[], reason="resumed", claimed_until=None, claim=F("claim") + 1
+    )
     Flush.objects.filter(segment=segment, final=True).update(
         status=FlushStatus.WAITING,
         attempts=[],

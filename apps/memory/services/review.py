@@ -31,7 +31,7 @@ from apps.memory.services.withdraw import withdraw_note
 from apps.teams.models import Team
 from apps.teams.selectors import active_agents, team_agents
 from tikitaka.authz import Context, Permission, Principal
-from tikitaka.errors import Invalid, TikiTakaError, WrongState
+from tikitaka.errors import Forbidden, Invalid, TikiTakaError, WrongState
 from tikitaka.landing.keys import fold_skill_key
 from tikitaka.ledger.events import DecisionRecorded, DecisionRefused, NoteEdited
 from tikitaka.notes.contract import Severity
@@ -63,6 +63,12 @@ class RecipientsNotAllowed(TikiTakaError):
     code = "recipients_not_allowed"
 
 
+class EditedMeanwhile(Forbidden):
+    """Whoever edits does not approve."""
+
+    code = "author_decides_not"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteText:
     """The text of a note as a person gives it."""
@@ -86,6 +92,7 @@ def approve(
     _authorize(actor, note)
 
     with _deciding(actor, note, "approved") as (locked, ledger):
+        _still_not_author(actor, locked)
         item = _check_open(locked, shown_digest, NoteStep.APPROVE)
         before = _granted(locked)
         after = before if recipients is None else frozenset(recipients)
@@ -108,6 +115,7 @@ def reject(*, actor: Principal, note: Note, shown_digest: str, words: str) -> No
     words = require("words", words, limit=_WORDS)
 
     with _deciding(actor, note, "rejected") as (locked, ledger):
+        _still_not_author(actor, locked)
         item = _check_open(locked, shown_digest, NoteStep.REJECT)
         before = _granted(locked)
         _withhold(locked, before, WithholdReason.REJECTED_BY_REVIEWER, ledger)
@@ -203,15 +211,24 @@ def _deciding(actor: Principal, note: Note, verdict: str) -> Iterator[tuple[Note
         raise
 
 
+def _authors(note: Note) -> frozenset[UUID]:
+    return frozenset(person for person in (note.written_by_id, note.edited_by_id) if person)
+
+
+def _still_not_author(actor: Principal, locked: Note) -> None:
+    """The row may have been edited since it was loaded, by the very person who now decides on it."""
+    if actor.id in _authors(locked):
+        raise EditedMeanwhile
+
+
 def _authorize(actor: Principal, note: Note) -> None:
-    authors = {person for person in (note.written_by_id, note.edited_by_id) if person}
     authorize(
         actor,
         Permission.NOTE_DECIDE,
         note.team,
         organization=note.organization_id,
         object_id=note.pk,
-        context=Context(authors=frozenset(authors), submitters=frozenset(UUID(person) for person in note.submitters)),
+        context=Context(authors=_authors(note), submitters=frozenset(UUID(person) for person in note.submitters)),
     )
 
 
