@@ -63,6 +63,7 @@ class Runner:
         self._policy: Policy = policy or settings.TIKITAKA_POLICY
         self._runtimes = runtimes
         self._lock = threading.Lock()
+        self._claiming = threading.Lock()  # held from counting free slots to taking them, or two teams take one
         self._live: dict[UUID, Live] = {}
         self._ends: dict[UUID, list[Ended]] = defaultdict(list)
         self._hungry: set[UUID] = set()
@@ -74,9 +75,11 @@ class Runner:
         """Writes the ends that have come in for a team, then starts whatever may start now."""
         with self._lock:
             ends = self._ends.pop(team, [])
-            free = self._slots - len(self._live)
         try:
-            finished, claimed = self._settle_and_claim(team, ends, free)
+            with self._claiming:
+                free = self._slots - len(self._live)
+                finished, claimed = self._settle_and_claim(team, ends, free)
+                self._take_slots(claimed)
         except BaseException as error:
             if ends and isinstance(error, _DATA_FAULTS):
                 self._write_each_alone(team, ends)
@@ -86,8 +89,7 @@ class Runner:
                 self._wake_later(team)
             raise
         if free <= len(claimed):
-            with self._lock:
-                self._hungry.add(team)
+            self._wait_for_slot(team)
         self._launch(claimed)
         if finished is not None:
             self._go_on(finished, ends)
@@ -103,6 +105,24 @@ class Runner:
                 )
             claimed = claim_ready(team=team, gate=team_gate, policy=self._policy, limit=free) if free > 0 else []
         return finished, claimed
+
+    def _take_slots(self, claimed: Sequence[Claimed]) -> None:
+        """Leases are watched from the claim on."""
+        with self._lock:
+            self._live |= {item.attempt: Live(item) for item in claimed}
+            self.peak = max(self.peak, len(self._live))
+            if claimed and self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, name="leases", daemon=True)
+                self._watcher.start()
+
+    def _wait_for_slot(self, team: UUID) -> None:
+        """The next end wakes the team; a slot that came free since the claim looked has no end to come."""
+        with self._lock:
+            full = len(self._live) >= self._slots
+            if full:
+                self._hungry.add(team)
+        if not full:
+            wake("dispatch", team)
 
     def _write_each_alone(self, team: UUID, ends: list[Ended]) -> None:
         """What one agent answered must not keep the ends of the others from being written."""
@@ -162,13 +182,7 @@ class Runner:
             live.cancelled.set()
 
     def _launch(self, claimed: Sequence[Claimed]) -> None:
-        """Leases are watched from the claim on; programs start once their snapshots are saved."""
-        with self._lock:
-            self._live |= {item.attempt: Live(item) for item in claimed}
-            self.peak = max(self.peak, len(self._live))
-            if claimed and self._watcher is None:
-                self._watcher = threading.Thread(target=self._watch, name="leases", daemon=True)
-                self._watcher.start()
+        """Programs start once their snapshots are saved."""
         try:
             prepared = prepare(claimed, policy=self._policy)
         except Exception as error:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import suppress
+from uuid import UUID
 
 import pytest
 from django.db import OperationalError
@@ -11,6 +14,7 @@ from apps.conductor import runner as running
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import submit
 from apps.conductor.sweep import sweep
+from apps.conductor.wake import wake
 from apps.tasks.models import Attempt, Task
 from tests.support.cast import Cast
 from tests.support.plans import node
@@ -116,3 +120,54 @@ def test_one_end_that_cannot_be_stored_does_not_keep_the_others(committed_cast: 
     found = Attempt.objects.order_by("node__index").values_list("status", "error", "output")
     assert list(found) == [("failed", "bad_answer", ""), ("completed", "", "honest work")]
     assert Task.objects.get(pk=task.pk).status == "partial"
+
+
+def test_two_teams_do_not_take_the_same_free_slot(committed_cast: Cast, monkeypatch) -> None:
+    cast = committed_cast
+    submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(1)])
+    submit(actor=cast.stranger, team=cast.other_team, prompt="x", plan=[node(1)])
+    both = threading.Barrier(2)
+    original = running.gate
+
+    def together(team: UUID):
+        with suppress(threading.BrokenBarrierError):
+            both.wait(1)
+        return original(team)
+
+    monkeypatch.setattr(running, "gate", together)
+    with embedded_pool(runtimes=ScriptedRuntime(seconds=0.2), slots=1) as pool:
+        wake("dispatch", cast.team.pk)
+        wake("dispatch", cast.other_team.pk)
+        assert pool.drain(20)
+        assert pool.runner.peak == 1
+    assert set(Task.objects.values_list("status", flat=True)) == {"completed"}
+
+
+def test_a_slot_that_comes_free_while_a_team_looks_is_not_missed(committed_cast: Cast, monkeypatch) -> None:
+    """The last attempt ends after the other team has seen no slot and before it waits for one."""
+    cast = committed_cast
+    started, may_end = threading.Event(), threading.Event()
+
+    def script(launch: Launch) -> str:
+        started.set()
+        assert may_end.wait(10)
+        return "done"
+
+    with embedded_pool(runtimes=ScriptedRuntime(script), slots=1) as pool:
+        original = pool.runner._settle_and_claim
+
+        def slow(team: UUID, ends, free: int):
+            found = original(team, ends, free)
+            if team == cast.other_team.pk and not may_end.is_set():
+                may_end.set()
+                while pool.runner._live:
+                    time.sleep(0.01)
+                time.sleep(0.1)  # the end has woken everybody who was waiting by then
+            return found
+
+        monkeypatch.setattr(pool.runner, "_settle_and_claim", slow)
+        submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(1)])
+        assert started.wait(10)
+        submit(actor=cast.stranger, team=cast.other_team, prompt="x", plan=[node(1)])
+        assert pool.drain(20)
+    assert set(Task.objects.values_list("status", flat=True)) == {"completed"}
