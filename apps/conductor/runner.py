@@ -209,7 +209,7 @@ class Runner:
 
     def _finish(self, claimed: Claimed, end: RunEnd | None) -> None:
         """Hands an end to the next dispatch; None when the attempt is no longer ours to end."""
-        ended = Ended(claimed=claimed, end=end) if end is not None else None
+        ended = _redacted(claimed, end) if end is not None else None
         with self._lock:
             self._live.pop(claimed.attempt, None)
             if ended is not None and not self._stopping.is_set():
@@ -249,6 +249,16 @@ class Runner:
     def _stop_those(self, doomed: Iterable[Live]) -> None:
         for item in doomed:
             item.cancelled.set()
+
+
+def _redacted(claimed: Claimed, end: RunEnd) -> Ended:
+    """What cannot even be cleaned is no answer; an attempt that stayed live for it would be renewed for ever."""
+    try:
+        return Ended(claimed=claimed, end=end)
+    except Exception as error:
+        log.exception("an end could not be redacted", attempt=str(claimed.attempt))
+        refused = RunEnd(answer=None, error="bad_answer", detail=f"it could not be redacted: {type(error).__name__}")
+        return Ended(claimed=claimed, end=refused)
 
 
 def run_attempt(

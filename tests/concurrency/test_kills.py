@@ -115,7 +115,7 @@ def test_a_killed_flush_is_finished_with_the_reply_that_was_accepted(committed_c
 
     flush.refresh_from_db()
     assert flush.status == "done"
-    assert [attempt["outcome"] for attempt in flush.attempts] == ["accepted"]
+    assert [attempt["outcome"] for attempt in flush.attempts] == ["accepted", "reply_kept"]
     assert Note.objects.count() == 1
     assert count(committed_cast, "model.called") == 1
 

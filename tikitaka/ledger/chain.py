@@ -102,7 +102,9 @@ def _check_one(
         return broken("link", "does not point at the entry before it")
     if header.get("type") not in known_types:
         return broken("type", "unknown type of entry")
-    if str(header.get("recorded_at", "")) < last_at:
+    if not isinstance(header.get("recorded_at"), str):
+        return broken("unreadable", "the header does not say when")
+    if header["recorded_at"] < last_at:
         return broken("clock", "recorded before the entry before it")
     for name, copy in stored.copies.items():
         if _lookup(header, name) != copy:

@@ -99,7 +99,7 @@ def _by_model(
         outcome = parsed.reason.value if isinstance(parsed, NotExtracted) else "accepted"
         save_reply(claimed=claimed, reply=reply, sent=request.system + request.user, outcome=outcome)
     else:
-        count_attempt(claimed=claimed, extractor=model.name)
+        count_attempt(claimed=claimed, extractor=model.name, outcome="reply_kept")
         parsed = parse_notes(flush.reply, attempts=material.input.runs, spans=material.input.spans, policy=policy)
     return parsed if isinstance(parsed, NotExtracted) else _resolved(parsed, material)
 

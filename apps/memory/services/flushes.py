@@ -80,10 +80,10 @@ def claim_flush(*, flush: UUID, policy: Policy) -> ClaimedFlush | None:
     return ClaimedFlush(flush=row, claim=row.claim)
 
 
-def count_attempt(*, claimed: ClaimedFlush, extractor: str) -> None:
-    """Counts an attempt before the model is called, so that a crash loop ends."""
+def count_attempt(*, claimed: ClaimedFlush, extractor: str, outcome: str = "started") -> None:
+    """Counts an attempt before it begins, so that a crash loop ends."""
     flush = claimed.flush
-    flush.attempts = [*flush.attempts, {"extractor": extractor, "outcome": "started"}]
+    flush.attempts = [*flush.attempts, {"extractor": extractor, "outcome": outcome}]
     _guarded(claimed, attempts=flush.attempts, extractor=extractor)
 
 

@@ -151,6 +151,14 @@ class TestCanonicalForm:
 
 
 class TestTampering:
+    def test_an_entry_that_does_not_say_when_is_broken(self) -> None:
+        entries = chain_of(golden())
+        header = entries[0].header.replace(b"recorded_at", b"recorded_bt")
+        entries[0] = StoredEntry(header=header, leaf=leaf_of(header), copies=entries[0].copies)
+        broken = check(entries)
+        assert isinstance(broken, Broken)
+        assert (broken.seq, broken.rule) == (0, "unreadable")
+
     @given(st.data())
     def test_one_changed_byte_anywhere_breaks_verification(self, data) -> None:
         entries = chain_of(golden())
