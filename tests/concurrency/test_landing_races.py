@@ -15,6 +15,7 @@ import pytest
 from django.db import connections
 
 from apps.conductor import story
+from apps.conductor.models import Incident
 from apps.conductor.pool import embedded_pool
 from apps.conductor.sweep import reconcile, sweep
 from apps.conductor.teams import pause_team, retire_agent
@@ -27,7 +28,7 @@ from apps.memory.services.landing.remove import remove_landing
 from apps.memory.services.landing.write import WriteRefused
 from apps.memory.services.review import revoke
 from tests.support.cast import Cast
-from tests.support.notes import approved, landed
+from tests.support.notes import RULE, approved, landed
 from tikitaka import workspace
 from tikitaka.policy import DEFAULT
 
@@ -224,3 +225,14 @@ class TestHostileWorkspace:
         skill(committed_cast).write_text("changed")
         assert reconcile(restore=True) >= 1
         assert skill(committed_cast).read_text() != "changed"
+
+    def test_instructions_that_were_moved_aside_do_not_come_back_unseen(self, committed_cast: Cast) -> None:
+        note = landed(committed_cast, severe=True)
+        file = committed_cast.folder("backend") / "AGENTS.md"
+        file.rename(file.with_name("aside"))
+        revoke(actor=committed_cast.reviewer, note=note, words="no")
+        sweep_now()
+        assert RULE not in file.read_text()
+        file.with_name("aside").rename(file)
+        reconcile()
+        assert Incident.objects.filter(kind="drift", closed_at=None, subject__contains="AGENTS.md").exists()

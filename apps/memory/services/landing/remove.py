@@ -64,30 +64,26 @@ def _without(
 ) -> tuple[str | None, str | None]:
     """The file without the block, and why that cannot be had.
 
-    A file of ours is rendered anew whatever an agent did to it: revoking must not depend on the agent's good will.
+    A file of ours is rendered anew whatever an agent did to it, moved it aside included: revoking must not depend on
+    the agent's good will, and a file that comes back later must be seen to differ.
     """
-    if present is None:
-        return None, None
     if kind is FileKind.FOREIGN_SKILL:
+        if present is None:
+            return None, None
         text = remove_block(present, landing.note_id)
         return (None, text.reason.value) if isinstance(text, BlocksRefused) else (text, None)
-    if (
-        landing.fault
-        and str(landing.note_id) not in present
-        and not is_ours(present, agent, landing.file, policy=policy)
-    ):
-        return present, None  # it was never written, and the file is somebody's work: leave it
+    never_written = landing.fault and str(landing.note_id) not in (present or "")
+    if never_written and not is_ours(present, agent, landing.file, policy=policy):
+        return present, None  # the file is somebody's work: leave it
     others = [item for item in file_landings(agent.pk, landing.file) if item.pk != landing.pk]
     return own_file_text(agent, landing.file, others, policy=policy), None
 
 
 def _apply(workspace: Workspace, file: str, present: str | None, text: str | None) -> None:
-    if present is None or text == present:
-        return
-    if text is None:
-        workspace.remove(file, expected=present)
-    else:
+    if text is not None and text != present:
         workspace.write(file, text, expected=present)
+    elif text is None and present is not None:
+        workspace.remove(file, expected=present)
 
 
 def _record(landing: Landing, kind: FileKind, text: str | None) -> None:
