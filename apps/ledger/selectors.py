@@ -69,9 +69,9 @@ def verify_log(log: Log) -> LogVerification:
 
 def _stored(log: Log) -> Iterator[StoredEntry]:
     rows = log.entries.order_by("seq").values_list(
-        "header", "leaf", "id", "seq", "type", "actor_id", "subject_kind", "subject_id", "recorded_at"
+        "header", "leaf", "id", "seq", "type", "actor_id", "subject_kind", "subject_id", "team_id", "recorded_at"
     )
-    for text, leaf, identity, seq, kind, actor, subject_kind, subject, recorded_at in rows.iterator(_BATCH):
+    for text, leaf, identity, seq, kind, actor, subject_kind, subject, team, recorded_at in rows.iterator(_BATCH):
         yield StoredEntry(
             header=text.encode(),
             leaf=leaf,
@@ -83,17 +83,36 @@ def _stored(log: Log) -> Iterator[StoredEntry]:
                 "subject.kind": subject_kind,
                 "subject.id": subject,
                 "recorded_at": timestamp(recorded_at),
+                **_team_copy(subject_kind, subject, team),
             },
         )
 
 
+def _team_copy(subject_kind: str, subject: str, team: str) -> dict[str, str | None]:
+    """The column `team_id` as the header has it: an entry about a team may say so by its subject alone."""
+    if subject_kind == "team":
+        return {} if team == subject else {"context.team": team}
+    return {"context.team": team or None}
+
+
 def _check_sealed(log: Log) -> tuple[Broken | None, int]:
+    """Every value that an entry commits to must be there and open; with its key destroyed it counts as erased."""
     erased = 0
+    missing = _committed(log)
     sealed = SealedValue.objects.filter(entry__log=log).select_related("entry", "key").order_by("entry__seq")
     for value in sealed.iterator(_BATCH):
+        missing.discard((value.entry.seq, value.field))
         if value.key.wrapped is None:
             erased += 1
         elif not matches(value, header(value.entry)["sealed"].get(value.field)):
             detail = f"the sealed field {value.field} is not what the entry commits to"
             return Broken(seq=value.entry.seq, rule="seal", detail=detail), erased
+    if missing:
+        seq, name = min(missing)
+        return Broken(seq=seq, rule="seal", detail=f"the sealed field {name} is gone"), erased
     return None, erased
+
+
+def _committed(log: Log) -> set[tuple[int, str]]:
+    rows = log.entries.exclude(header__contains='"sealed":{}').values_list("seq", "header")
+    return {(seq, name) for seq, text in rows.iterator(_BATCH) for name in json.loads(text)["sealed"]}

@@ -119,6 +119,15 @@ class TestSealing:
         assert isinstance(result, Broken)
         assert result.rule == "seal"
 
+    def test_a_value_that_is_gone_with_its_key_still_there_is_found(self) -> None:
+        with recording(uuid.uuid4(), actor=PERSON) as ledger:
+            ledger.record(revoked())
+        assert verify_log(logs().get()).valid
+        SealedValue.objects.all().delete()
+        result = verify_log(logs().get()).result
+        assert isinstance(result, Broken)
+        assert (result.rule, "words" in result.detail) == ("seal", True)
+
     def test_the_same_words_twice_have_two_commitments(self) -> None:
         with recording(uuid.uuid4(), actor=PERSON) as ledger:
             ledger.record(revoked(), revoked())
@@ -158,6 +167,8 @@ class TestVerify:
             "UPDATE ledger_entry SET leaf = 'x' WHERE seq = 2",
             "UPDATE ledger_entry SET type = 'team.archived' WHERE seq = 2",
             "UPDATE ledger_entry SET subject_id = 'x' WHERE seq = 2",
+            "UPDATE ledger_entry SET team_id = '' WHERE seq = 2",
+            "UPDATE ledger_entry SET team_id = 'x' WHERE seq = 2",
             "DELETE FROM ledger_entry WHERE seq = 3",
             "DELETE FROM ledger_entry WHERE seq = 1",
             "DELETE FROM ledger_entry",
