@@ -103,7 +103,7 @@ class Runner:
                 finished = finish_attempts(
                     organization=team_gate.organization, team=team, ends=ends, policy=self._policy
                 )
-            claimed = claim_ready(team=team, gate=team_gate, policy=self._policy, limit=free) if free > 0 else []
+            claimed = claim_ready(team=team, gate=gate(team), policy=self._policy, limit=free) if free > 0 else []
         return finished, claimed
 
     def _take_slots(self, claimed: Sequence[Claimed]) -> None:

@@ -22,7 +22,14 @@ from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note, Segment
 from apps.memory.selectors import covered_nodes, due_flushes, finished_nodes, landings_to_remove, open_segment
 from apps.memory.services.distil import distil
-from apps.memory.services.flushes import claim_flush, make_due_flushes, make_early_flush, reset_flushes, retry_flush
+from apps.memory.services.flushes import (
+    claim_flush,
+    make_due_flushes,
+    make_early_flush,
+    make_late_flushes,
+    reset_flushes,
+    retry_flush,
+)
 from apps.memory.services.landing.land import Landed, LandingHeld, land_note
 from apps.memory.services.landing.remove import remove_landing
 from apps.memory.services.segments import assign_next, close_segment, reopen_if_alone
@@ -84,6 +91,7 @@ def assign_segments(team: UUID) -> None:
         if task is None:
             break
         wake("plan", task.pk)
+    make_late_flushes(team=team)
     wake_flushes()
     wake("dispatch", team)
 

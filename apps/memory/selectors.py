@@ -76,6 +76,17 @@ def segments_to_flush() -> QuerySet[Segment]:
     return Segment.objects.filter(~Exists(running), ~Exists(final), status=SegmentStatus.CLOSED)
 
 
+def late_segments(team: UUID) -> list[Segment]:
+    """Segments whose final flush is done and does not cover imported work in them: its gaps were filled since."""
+    imported = Task.objects.filter(segment_id=OuterRef("pk"), source_id__isnull=False)
+    flushes = Flush.objects.filter(segment_id=OuterRef("pk"))
+    done, open_ones = flushes.filter(final=True, status=FlushStatus.DONE), flushes.exclude(status=FlushStatus.DONE)
+    rows = Segment.objects.filter(
+        Exists(imported), Exists(done), ~Exists(open_ones), team_id=team, status=SegmentStatus.CLOSED
+    )
+    return [row for row in rows if {str(n) for n in finished_nodes(segment_tasks(row.pk))} - covered_nodes(row.pk)]
+
+
 def ready_to_flush() -> Q:
     """Of a flush: early ones always are, a final one when its segment is closed and all its tasks are terminal.
 

@@ -14,8 +14,10 @@ from apps.conductor import runner as running
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import submit
 from apps.conductor.sweep import sweep
+from apps.conductor.teams import pause_team
 from apps.conductor.wake import wake
 from apps.tasks.models import Attempt, Task
+from apps.teams.selectors import Gate
 from tests.support.cast import Cast
 from tests.support.plans import node
 from tests.support.scripted import ScriptedRuntime
@@ -171,3 +173,21 @@ def test_a_slot_that_comes_free_while_a_team_looks_is_not_missed(committed_cast:
         submit(actor=cast.stranger, team=cast.other_team, prompt="x", plan=[node(1)])
         assert pool.drain(20)
     assert set(Task.objects.values_list("status", flat=True)) == {"completed"}
+
+
+def test_a_pause_just_before_the_claim_is_seen(committed_cast: Cast, monkeypatch) -> None:
+    real, todo = running.gate, [True]
+
+    def pausing(team: UUID) -> Gate:
+        found = real(team)
+        if todo:
+            todo.pop()
+            pause_team(actor=committed_cast.operator, team=committed_cast.team, paused=True)
+        return found
+
+    submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(2)])
+    monkeypatch.setattr(running, "gate", pausing)
+    with embedded_pool(runtimes=ScriptedRuntime()) as pool:
+        wake("dispatch", committed_cast.team.pk)
+        assert pool.drain(30)
+    assert not Attempt.objects.exists()

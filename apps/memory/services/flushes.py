@@ -15,7 +15,14 @@ from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
 from apps.memory.models import Flush, FlushStatus, Segment
-from apps.memory.selectors import covered_nodes, finished_nodes, ready_to_flush, segment_tasks, segments_to_flush
+from apps.memory.selectors import (
+    covered_nodes,
+    finished_nodes,
+    late_segments,
+    ready_to_flush,
+    segment_tasks,
+    segments_to_flush,
+)
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import ModelCalled, SegmentFlushed
 from tikitaka.policy import Policy
@@ -47,6 +54,14 @@ def make_due_flushes() -> list[UUID]:
     made = []
     for segment in segments_to_flush():
         made += _make(segment, final=True)
+    return made
+
+
+def make_late_flushes(*, team: UUID) -> list[UUID]:
+    """A flush more where a second recording of a session completed what the final one could not see."""
+    made = []
+    for segment in late_segments(team):
+        made += _make(segment, final=False)
     return made
 
 
