@@ -10,14 +10,17 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import operator
 import os
 import shutil
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = (8, 100, 1_000)
@@ -212,19 +215,18 @@ class NoOp:
         return RunEnd(answer="done")
 
 
+class State(TypedDict):
+    """What the peer's nodes add to; at module level, where its type hints are read."""
+
+    done: Annotated[list[int], operator.add]
+
+
 def peer_of(folder: Path) -> Callable | None:
     """LangGraph with its SQLite saver, when both are installed."""
     if not (importlib.util.find_spec("langgraph") and importlib.util.find_spec("langgraph.checkpoint.sqlite")):
         return None
-    import operator
-    import sqlite3
-    from typing import Annotated, TypedDict
-
     from langgraph.checkpoint.sqlite import SqliteSaver
     from langgraph.graph import END, START, StateGraph
-
-    class State(TypedDict):
-        done: Annotated[list[int], operator.add]
 
     count = [0]
 
