@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
 Vector = tuple[float, ...]
-
-
-class Clock(Protocol):
-    """The time, in UTC."""
-
-    def now(self) -> datetime: ...
-
-
-class IdSource(Protocol):
-    """New identifiers, UUID version 7."""
-
-    def new(self) -> UUID: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Model, QuerySet
 from guardian.utils import get_group_obj_perms_model
 
-from apps.accounts.models import Membership, Organization, User, codenames_held
+from apps.accounts.models import Organization, User, codenames_held
 from tikitaka.authz import Permission, Principal, PrincipalKind
 from tikitaka.errors import NotFound
 
@@ -44,12 +44,6 @@ def _rows(model: type[Model]) -> QuerySet[Any]:
     return model._default_manager.all()  # noqa: SLF001 Django's documented name
 
 
-def organizations_of(principal: Principal) -> QuerySet[Organization]:
-    """Those in which the principal may look around."""
-    found: QuerySet[Organization] = containers_with(principal, Permission.ORGANIZATION_VIEW, Organization)
-    return found.order_by("name")
-
-
 def access_organization(actor: Principal, organization: UUID, permission: Permission) -> Organization:
     """The organization; absent and forbidden give the same NotFound."""
     found = containers_with(actor, permission, Organization).filter(pk=organization).first()
@@ -57,8 +51,3 @@ def access_organization(actor: Principal, organization: UUID, permission: Permis
         raise NotFound("no such organization")
     result: Organization = found
     return result
-
-
-def membership_of(user: UUID, organization: UUID) -> Membership | None:
-    """The membership, if any."""
-    return Membership.objects.filter(user_id=user, organization_id=organization).select_related("user").first()

@@ -96,13 +96,11 @@ class Runner:
 
     def _settle_and_claim(self, team: UUID, ends: list[Ended], free: int) -> tuple[Finished | None, list[Claimed]]:
         """One transaction, however many ends there are."""
-        team_gate = gate(team)
+        organization = ends[0].claimed.organization if ends else gate(team).organization
         finished: Finished | None = None
-        with recording(team_gate.organization):
+        with recording(organization):
             if ends:
-                finished = finish_attempts(
-                    organization=team_gate.organization, team=team, ends=ends, policy=self._policy
-                )
+                finished = finish_attempts(organization=organization, team=team, ends=ends, policy=self._policy)
             claimed = claim_ready(team=team, gate=gate(team), policy=self._policy, limit=free) if free > 0 else []
         return finished, claimed
 

@@ -20,7 +20,7 @@ from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note, Segment
-from apps.memory.selectors import covered_nodes, due_flushes, finished_nodes, landings_to_remove, open_segment
+from apps.memory.selectors import due_flushes, landings_to_remove, open_segment, uncovered_nodes
 from apps.memory.services.distil import distil
 from apps.memory.services.flushes import (
     claim_flush,
@@ -216,9 +216,9 @@ def flush(flush_id: UUID) -> None:
     claimed = claim_flush(flush=flush_id, policy=_policy())
     if claimed is None:
         return
-    for note in distil(claimed=claimed, model=extractor(), policy=_policy()):
-        if Note.objects.filter(pk=note, status=NoteStatus.APPROVED.value).exists():
-            wake("land", note)
+    notes = distil(claimed=claimed, model=extractor(), policy=_policy())
+    for note in Note.objects.filter(pk__in=notes, status=NoteStatus.APPROVED.value).values_list("pk", flat=True):
+        wake("land", note)
 
 
 def retry_failed_flush(*, actor: Principal, flush_row: Flush) -> None:
@@ -237,9 +237,7 @@ def consider_drift(task: UUID) -> None:
     segment = _segment_of(row)
     if segment is None or row.status != TaskStatus.RUNNING:
         return
-    covered = covered_nodes(segment.pk)
-    buffered = [node for node in finished_nodes([task]) if str(node) not in covered]
-    drift = _measure_drift(buffered)
+    drift = _measure_drift(uncovered_nodes(segment.pk, [task]))
     waiting = Flush.objects.filter(segment=segment, final=False).exclude(status="done").exists()
     if drift is not None and drift > _policy().node_drift_bp and not waiting:
         for early in make_early_flush(segment=segment):
@@ -248,11 +246,13 @@ def consider_drift(task: UUID) -> None:
 
 def _measure_drift(buffered: Sequence[UUID]) -> int | None:
     """Distance of the newest finished node's output to the mean of those before it; kept with the node."""
+    if len(buffered) < _policy().node_drift_nodes_min:
+        return None  # a short task is distilled once, when its segment closes
     rows = Attempt.objects.filter(node__in=buffered, status="completed").order_by("number")
     outputs = dict(rows.values_list("node_id", "output"))
     texts = [outputs[node] for node in buffered if node in outputs]
     if len(texts) < _policy().node_drift_nodes_min:
-        return None  # a short task is distilled once, when its segment closes
+        return None
     try:
         vectors = vectors_for(texts)
     except EncoderOff:

@@ -84,7 +84,7 @@ def late_segments(team: UUID) -> list[Segment]:
     rows = Segment.objects.filter(
         Exists(imported), Exists(done), ~Exists(open_ones), team_id=team, status=SegmentStatus.CLOSED
     )
-    return [row for row in rows if {str(n) for n in finished_nodes(segment_tasks(row.pk))} - covered_nodes(row.pk)]
+    return [row for row in rows if uncovered_nodes(row.pk, segment_tasks(row.pk))]
 
 
 def ready_to_flush() -> Q:
@@ -121,10 +121,11 @@ def finished_nodes(tasks: Collection[UUID]) -> list[UUID]:
     return list(rows.values_list("pk", flat=True))
 
 
-def covered_nodes(segment: UUID) -> set[str]:
-    """The nodes that an accepted flush of the segment has covered."""
+def uncovered_nodes(segment: UUID, tasks: Collection[UUID]) -> list[UUID]:
+    """The finished nodes of some tasks of a segment that none of its accepted flushes has covered, in order of end."""
     rows = Flush.objects.filter(segment_id=segment, status=FlushStatus.DONE).values_list("nodes", flat=True)
-    return {node for nodes in rows for node in nodes}
+    covered = {node for nodes in rows for node in nodes}
+    return [node for node in finished_nodes(tasks) if str(node) not in covered]
 
 
 def participants(segment: Segment, everybody: Collection[UUID]) -> set[UUID]:

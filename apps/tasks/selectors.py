@@ -122,11 +122,6 @@ def live_cursor(agent: UUID) -> ThreadCursor | None:
     return ThreadCursor.objects.filter(agent_id=agent, closed_at__isnull=True).order_by("-updated_at").first()
 
 
-def last_attempts(task: UUID) -> QuerySet[Attempt]:
-    """All attempts of a task in order of their start."""
-    return Attempt.objects.filter(task_id=task).select_related("agent", "node").order_by("started_at", "id")
-
-
 def running_attempts(task: UUID) -> QuerySet[Attempt]:
     """The attempts of a task that are under way."""
     return Attempt.objects.filter(task_id=task, status=AttemptStatus.RUNNING)

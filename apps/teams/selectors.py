@@ -27,15 +27,6 @@ def access_team(actor: Principal, team: UUID, permission: Permission) -> Team:
     return result
 
 
-def access_agent(actor: Principal, agent: UUID, permission: Permission) -> Agent:
-    """The agent of a team on which the permission is held; NotFound otherwise."""
-    teams = containers_with(actor, permission, Team)
-    found = Agent.objects.select_related("team", "organization").filter(pk=agent, team__in=teams).first()
-    if found is None:
-        raise NotFound("no such agent")
-    return found
-
-
 def active_agents(team: UUID) -> QuerySet[Agent]:
     """The agents of a team that are not retired, in roster order."""
     return Agent.objects.filter(team_id=team, retired_at__isnull=True).order_by("position")

@@ -34,6 +34,8 @@ _PASSES = 6
 
 def redact(text: str, *, detectors: tuple[Detector, ...] = DETECTORS) -> Redaction:
     """The text with every secret replaced; the findings' offsets count in `text`."""
+    if not text:
+        return Redaction(text)
     findings: list[Finding] = []
     spans: list[tuple[int, int]] = []
     current = text

@@ -21,14 +21,7 @@ class LastOwner(WrongState):
 
 def set_role(*, actor: Principal, organization: Organization, user: User, role: Role) -> Membership:
     """Adds a person or changes their role; nobody changes their own."""
-    authorize(
-        actor,
-        Permission.MEMBERS_MANAGE,
-        organization,
-        organization=organization.pk,
-        object_id=user.pk,
-        context=Context(grantee=user.pk),
-    )
+    _may_manage(actor, organization, user)
 
     with recording(organization.pk, actor=actor.actor) as ledger:
         membership = Membership.objects.select_for_update().filter(organization=organization, user=user).first()
@@ -46,14 +39,7 @@ def set_role(*, actor: Principal, organization: Organization, user: User, role: 
 
 def remove_member(*, actor: Principal, organization: Organization, user: User) -> None:
     """Ends a membership; what the person did stays in the log."""
-    authorize(
-        actor,
-        Permission.MEMBERS_MANAGE,
-        organization,
-        organization=organization.pk,
-        object_id=user.pk,
-        context=Context(grantee=user.pk),
-    )
+    _may_manage(actor, organization, user)
 
     with recording(organization.pk, actor=actor.actor) as ledger:
         membership = Membership.objects.select_for_update().filter(organization=organization, user=user).first()
@@ -63,6 +49,17 @@ def remove_member(*, actor: Principal, organization: Organization, user: User) -
         membership.delete()
         derive_groups(organization.pk)
         ledger.record(MemberRemoved(user=user.pk, role=membership.role))
+
+
+def _may_manage(actor: Principal, organization: Organization, user: User) -> None:
+    authorize(
+        actor,
+        Permission.MEMBERS_MANAGE,
+        organization,
+        organization=organization.pk,
+        object_id=user.pk,
+        context=Context(grantee=user.pk),
+    )
 
 
 def _keep_an_owner(organization: UUID, membership: Membership) -> None:

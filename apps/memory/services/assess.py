@@ -110,7 +110,8 @@ def assess(
     agents = [profile(agent) for agent in active_agents(team.pk)]
     note = NoteText(content=content, description=description)
     eligibility = audience_exclusions(f"{description}\n{content}", agents)
-    vectors = _vectors([*profiles.texts_to_embed(agents, note), *_old_texts(team, itself)])
+    old = _old_notes(team, itself)
+    vectors = _vectors([*profiles.texts_to_embed(agents, note), *old.values()])
     verdicts, calibration = _recognize(note, agents, {str(c) for c in candidates}, vectors, eligibility)
     skills = {
         item.key: own_skills(agent=UUID(item.key))
@@ -120,7 +121,7 @@ def assess(
     vectors = vectors | _vectors(
         [wanted for own in skills.values() for wanted in placement.texts_to_embed(note.whole, own or [])]
     )
-    repeats = _compare(content, team, vectors, policy=policy, itself=itself)
+    repeats = _compare(content, old, vectors, policy=policy)
     return Assessed(
         content=content,
         description=description,
@@ -230,20 +231,13 @@ def _vectors(texts: Sequence[str]) -> dict[str, Vector]:
         return {}
 
 
-def _old_notes(team: Team, itself: UUID | None) -> list[tuple[UUID, str]]:
+def _old_notes(team: Team, itself: UUID | None) -> dict[UUID, str]:
+    """The texts that a new statement may repeat or update."""
     rows = Note.objects.filter(team=team, status__in=[status.value for status in _REMEMBERED])
-    return [(pk, content) for pk, content in rows.values_list("pk", "content") if pk != itself]
+    return dict((rows.exclude(pk=itself) if itself else rows).values_list("pk", "content"))
 
 
-def _old_texts(team: Team, itself: UUID | None) -> list[str]:
-    return [content for _, content in _old_notes(team, itself)]
-
-
-def _compare(
-    content: str, team: Team, vectors: Mapping[str, Vector], *, policy: Policy, itself: UUID | None
-) -> Verdict:
+def _compare(content: str, old: Mapping[UUID, str], vectors: Mapping[str, Vector], *, policy: Policy) -> Verdict:
     vector = vectors.get(content) or _vectors([content]).get(content) or ()
-    existing = [
-        ExistingNote(id=str(pk), text=text, vector=vectors.get(text, ())) for pk, text in _old_notes(team, itself)
-    ]
+    existing = [ExistingNote(id=str(pk), text=text, vector=vectors.get(text, ())) for pk, text in old.items()]
     return compare(content, vector, existing, policy=policy)

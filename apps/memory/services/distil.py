@@ -11,14 +11,13 @@ from django.db.models import Max
 
 from apps.ledger.services import recording
 from apps.memory.models import Landing, Note, tasks_of
-from apps.memory.selectors import participants
+from apps.memory.selectors import participants, segment_tasks, uncovered_nodes
 from apps.memory.services.assess import Assessed, ProposedText, assess
 from apps.memory.services.flushes import (
     ClaimedFlush,
     count_attempt,
     fail_flush,
     finish_flush,
-    nodes_to_cover,
     save_reply,
 )
 from apps.memory.services.material import Material, gather
@@ -59,7 +58,7 @@ class Distilled:
 def distil(*, claimed: ClaimedFlush, model: LanguageModel, policy: Policy) -> list[UUID]:
     """Works a claimed flush through and returns its notes; a fault leaves it to be tried again, never falsely done."""
     flush = claimed.flush
-    nodes = nodes_to_cover(flush)
+    nodes = uncovered_nodes(flush.segment_id, segment_tasks(flush.segment_id))
     material = gather(flush, nodes, policy=policy)
     if not nodes:
         return _finish(

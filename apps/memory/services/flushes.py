@@ -16,18 +16,14 @@ from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
 from apps.memory.models import Flush, FlushStatus, Segment
 from apps.memory.selectors import (
-    covered_nodes,
-    finished_nodes,
     late_segments,
     ready_to_flush,
-    segment_tasks,
     segments_to_flush,
 )
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import ModelCalled, SegmentFlushed
 from tikitaka.policy import Policy
 from tikitaka.ports import ModelReply
-from tikitaka.segments.flush import uncovered
 from tikitaka.text import digest
 
 _MARGIN_S = 120
@@ -193,12 +189,6 @@ def retry_flush(*, flush: Flush) -> None:
     )
     if not changed:
         raise WrongState("the flush has not failed")
-
-
-def nodes_to_cover(flush: Flush) -> list[UUID]:
-    """The finished nodes of the segment that no accepted flush has covered."""
-    covered = {UUID(node) for node in covered_nodes(flush.segment_id)}
-    return list(uncovered(finished_nodes(segment_tasks(flush.segment_id)), covered))
 
 
 def _make(segment: Segment, *, final: bool) -> list[UUID]:
