@@ -73,8 +73,7 @@ class Runner:
 
     def dispatch(self, team: UUID) -> None:
         """Writes the ends that have come in for a team, then starts whatever may start now."""
-        with self._lock:
-            ends = self._ends.pop(team, [])
+        ends: list[Ended] = []
         try:
             with self._claiming:
                 free = self._slots - len(self._live)
@@ -95,14 +94,21 @@ class Runner:
             self._go_on(finished, ends)
 
     def _settle_and_claim(self, team: UUID, ends: list[Ended], free: int) -> tuple[Finished | None, list[Claimed]]:
-        """One transaction, however many ends there are."""
-        organization = ends[0].claimed.organization if ends else gate(team).organization
+        """One transaction, however many ends there are; `ends` is filled as late as may be, so that it takes more."""
+        organization = self._organization(team)
         finished: Finished | None = None
         with recording(organization):
+            with self._lock:
+                ends += self._ends.pop(team, [])
             if ends:
                 finished = finish_attempts(organization=organization, team=team, ends=ends, policy=self._policy)
             claimed = claim_ready(team=team, gate=gate(team), policy=self._policy, limit=free) if free > 0 else []
         return finished, claimed
+
+    def _organization(self, team: UUID) -> UUID:
+        with self._lock:
+            waiting = self._ends.get(team)
+        return waiting[0].claimed.organization if waiting else gate(team).organization
 
     def _take_slots(self, claimed: Sequence[Claimed]) -> None:
         """Leases are watched from the claim on."""

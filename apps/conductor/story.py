@@ -20,7 +20,7 @@ from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
 from apps.memory.models import Flush, Landing, Note, Segment
-from apps.memory.selectors import due_flushes, landings_to_remove, open_segment, uncovered_nodes
+from apps.memory.selectors import due_flushes, landings_to_remove, open_segment, segment_of_running, uncovered_nodes
 from apps.memory.services.distil import distil
 from apps.memory.services.flushes import (
     claim_flush,
@@ -36,7 +36,7 @@ from apps.memory.services.segments import assign_next, close_segment, reopen_if_
 from apps.memory.services.withdraw import reset_segment_notes
 from apps.providers.language import extractor, planner
 from apps.providers.services.vectors import EncoderOff, vectors_for
-from apps.tasks.models import Attempt, PlanNode, PlanSource, Task, TaskStatus
+from apps.tasks.models import Attempt, PlanNode, PlanSource, Task
 from apps.tasks.services.plan import save_plan, start_planning
 from apps.tasks.services.stop import cancel_task, resume_task
 from apps.tasks.services.submit import Submitted, submit_task
@@ -233,14 +233,15 @@ def retry_failed_flush(*, actor: Principal, flush_row: Flush) -> None:
 
 def consider_drift(task: UUID) -> None:
     """A long task whose nodes move away from what went before is distilled early, as far as it is finished."""
-    row = Task.objects.get(pk=task)
-    segment = _segment_of(row)
-    if segment is None or row.status != TaskStatus.RUNNING:
+    segment = segment_of_running(task)
+    if segment is None:
         return
-    drift = _measure_drift(uncovered_nodes(segment.pk, [task]))
-    waiting = Flush.objects.filter(segment=segment, final=False).exclude(status="done").exists()
-    if drift is not None and drift > _policy().node_drift_bp and not waiting:
-        for early in make_early_flush(segment=segment):
+    drift = _measure_drift(uncovered_nodes(segment, [task]))
+    if drift is None or drift <= _policy().node_drift_bp:
+        return
+    row = Segment.objects.get(pk=segment)
+    if not Flush.objects.filter(segment=row, final=False).exclude(status="done").exists():
+        for early in make_early_flush(segment=row):
             wake("flush", early)
 
 

@@ -13,11 +13,13 @@ from uuid import UUID
 
 from django.db import connection
 
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
+
 
 def fetch(statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """All rows of a query."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, [parameter(value) for value in parameters])
+        cursor.execute(statement, _parameters(parameters))
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 
@@ -25,13 +27,13 @@ def fetch(statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...
 def execute(statement: str, parameters: Sequence[Any] = ()) -> int:
     """Runs a statement and returns how many rows it touched."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, [parameter(value) for value in parameters])
+        cursor.execute(statement, _parameters(parameters))
         return int(cursor.rowcount)
 
 
 def execute_many(statement: str, rows: Iterable[Sequence[Any]]) -> None:
     """Runs one statement for every row."""
-    prepared = [[parameter(value) for value in row] for row in rows]
+    prepared = [_parameters(row) for row in rows]
     if prepared:
         with connection.cursor() as cursor:
             cursor.executemany(statement, prepared)
@@ -47,8 +49,12 @@ def for_update() -> str:
     return " FOR UPDATE" if connection.vendor == "postgresql" else ""
 
 
-def parameter(value: Any) -> Any:
-    """A Python value as the database takes it: ids, times and JSON documents differ between the two."""
+def _parameters(values: Iterable[Any]) -> list[Any]:
+    """Python values as the database takes them: ids, times and JSON documents differ between the two."""
+    return [value if value.__class__ in _AS_THEY_ARE else _parameter(value) for value in values]
+
+
+def _parameter(value: Any) -> Any:
     if isinstance(value, UUID):
         return value if connection.features.has_native_uuid_field else value.hex
     if isinstance(value, datetime):

@@ -20,7 +20,7 @@ from apps.memory.models import (
     Segment,
     SegmentStatus,
 )
-from apps.tasks.models import Message, PlanNode, Task
+from apps.tasks.models import Message, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from apps.teams.models import Team
 from tikitaka.authz import Permission, Principal
@@ -50,6 +50,12 @@ def segment_tasks(segment: UUID | None) -> list[UUID]:
         return []
     rows = fetch("SELECT id FROM tasks_task WHERE segment_id = %s ORDER BY first_seq", [segment])
     return [as_uuid(task) for (task,) in rows]
+
+
+def segment_of_running(task: UUID) -> UUID | None:
+    """The segment of a task that is still running; asked after every end, so hand-written."""
+    rows = fetch("SELECT segment_id FROM tasks_task WHERE id = %s AND status = %s", [task, TaskStatus.RUNNING.value])
+    return as_uuid(rows[0][0]) if rows and rows[0][0] else None
 
 
 def last_activity(segment: Segment) -> datetime:

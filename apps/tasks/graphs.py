@@ -1,11 +1,10 @@
-"""The graphs of tasks, read often: what never changes of a node is read once per process, its state every time."""
+"""The graphs of tasks, read often: a graph is read once per process, the states of its nodes every time."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from apps.ledger.sql import fetch
@@ -14,21 +13,7 @@ from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.locks import lock_prefixes
 
 _KEPT = 256
-_STATUSES = {status.value: status for status in NodeStatus}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fixed:
-    """A node as its plan was saved."""
-
-    id: UUID
-    index: int
-    agent: UUID
-    depends_on: tuple[int, ...]
-    prefixes: tuple[str, ...]
-
-
-_graphs: OrderedDict[UUID, tuple[_Fixed, ...]] = OrderedDict()
+_graphs: OrderedDict[UUID, tuple[NodeState, ...]] = OrderedDict()
 
 
 def node_states(tasks: Collection[UUID]) -> dict[UUID, list[NodeState]]:
@@ -37,38 +22,44 @@ def node_states(tasks: Collection[UUID]) -> dict[UUID, list[NodeState]]:
 
 
 def _states(task: UUID) -> list[NodeState]:
-    fixed = _fixed(task)
-    if not fixed:
+    """Most nodes are as they were when this process looked last; making a thousand anew costs more than the query."""
+    known = _known(task)
+    if not known:
         return []
     rows = fetch('SELECT "index", status, attempts FROM tasks_plannode WHERE task_id = %s', [task])
-    now: dict[int, tuple[Any, ...]] = {row[0]: row for row in rows}
-    return [
-        NodeState(
-            id=node.id,
-            index=node.index,
-            agent=node.agent,
-            status=_STATUSES[now[node.index][1]],
-            depends_on=node.depends_on,
-            prefixes=node.prefixes,
-            attempts=now[node.index][2],
-        )
-        for node in fixed
+    now = {index: (status, attempts) for index, status, attempts in rows}
+    states = [
+        node
+        if (node.status, node.attempts) == now[node.index]
+        else replace(node, status=NodeStatus(now[node.index][0]), attempts=now[node.index][1])
+        for node in known
     ]
+    _keep(task, states)
+    return states
 
 
-def _fixed(task: UUID) -> tuple[_Fixed, ...]:
-    """A graph that has been saved never changes; one that is not saved yet is not remembered."""
+def _known(task: UUID) -> tuple[NodeState, ...]:
+    """A graph that has been saved never changes but for its nodes' states; one that is not saved is not kept."""
     found = _graphs.get(task)
     if found is None:
         rows = PlanNode.objects.filter(task_id=task).order_by("index")
         found = tuple(
-            _Fixed(id=pk, index=index, agent=agent, depends_on=tuple(depends_on), prefixes=lock_prefixes(globs))
+            NodeState(
+                id=pk,
+                index=index,
+                agent=agent,
+                status=NodeStatus.QUEUED,
+                depends_on=tuple(depends_on),
+                prefixes=lock_prefixes(globs),
+            )
             for pk, index, agent, depends_on, globs in rows.values_list(
                 "pk", "index", "agent_id", "depends_on", "globs"
             )
         )
-        if found:
-            _graphs[task] = found
-            while len(_graphs) > _KEPT:
-                _graphs.popitem(last=False)
     return found
+
+
+def _keep(task: UUID, states: Sequence[NodeState]) -> None:
+    _graphs[task] = tuple(states)
+    while len(_graphs) > _KEPT:
+        _graphs.popitem(last=False)

@@ -43,7 +43,7 @@ def log_lines(tasks: Sequence[UUID]) -> list[LogLine]:
     )
     return [
         LogLine(
-            id=as_uuid(pk),
+            id=str(as_uuid(pk)),
             seq=seq,
             speaker=name or "A person",
             agent=as_uuid(agent) if agent else None,

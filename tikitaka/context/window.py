@@ -15,7 +15,7 @@ from uuid import UUID
 class LogLine:
     """One message of the open segment. `agent` is None for what a person said; `role` is that of the node."""
 
-    id: UUID
+    id: str
     seq: int
     speaker: str
     agent: UUID | None
@@ -31,7 +31,7 @@ class Window:
     from_seq_exclusive: int
     to_seq_inclusive: int
     injected: tuple[LogLine, ...]
-    deduplicated: tuple[UUID, ...]
+    deduplicated: tuple[str, ...]
 
 
 def window(
@@ -41,7 +41,7 @@ def window(
     from_seq_exclusive: int,
     to_seq_inclusive: int,
     shown_nodes: Collection[UUID] = (),
-    shown_messages: Collection[UUID] = (),
+    shown_messages: Collection[str] = (),
 ) -> Window:
     """Lines after the cursor and up to the frozen bound, without the agent's own and what the prompt shows anyway.
 
@@ -49,7 +49,7 @@ def window(
     others say meanwhile is new the next time.
     """
     injected: list[LogLine] = []
-    deduplicated: list[UUID] = []
+    deduplicated: list[str] = []
     for line in sorted(lines, key=lambda line: line.seq):
         if line.seq > to_seq_inclusive:
             continue

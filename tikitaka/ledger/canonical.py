@@ -15,6 +15,7 @@ from tikitaka.errors import TikiTakaError
 MAX_HEADER_BYTES = 16 * 1024
 _MAX_INTEGER = 2**53 - 1
 _KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotCanonical(TikiTakaError):
@@ -39,9 +40,11 @@ def canonical_header(header: dict[str, Any]) -> bytes:
 
 def _check(value: Any, where: str) -> None:
     if isinstance(value, str):
+        if value.isascii():
+            return
         if not unicodedata.is_normalized("NFC", value):
             raise NotCanonical(f"{where} is not in NFC")
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        if _SURROGATE.search(value):
             raise NotCanonical(f"{where} holds a lone surrogate")
     elif isinstance(value, bool):
         return

@@ -16,20 +16,23 @@ _AUTHORIZATION = Pattern(
     r"negotiate|ntlm|genie ?key|privatekey|digest|sentry|snowflake token|github-bearer|"
     r"zoho-oauthtoken|client-id|klaviyo-api-key|discogs token|deepl-auth-key|"
     r"hawk|aws4-hmac-sha256|oauth|pagertree|linode|mac|pve ?apitoken|pveapitoken)[ =:]{1,"
-    r"3})?[\"']?([^\s\"'`,<>]{6,})"
+    r"3})?[\"']?([^\s\"'`,<>]{6,})",
+    needs=("authori",),
 )
 _SCHEME = Pattern(
     r"(?i)\b(?:bearer|basic|ssws|x-api-key:?|api-key:|private-token:|deploy-token:|job-token:) "
-    r"{1,2}([A-Za-z0-9+/=_.~%-]{12,})"
+    r"{1,2}([A-Za-z0-9+/=_.~%-]{12,})",
+    needs=("bearer", "basic", "ssws", "api-key", "-token"),
 )
 _NAMED = Pattern(
     r"(?i)\b(x-(?:[a-z0-9]+-){0,4}(?:key|token|secret|password|auth|signature|apikey|session)|"
     r"(?:private|job|deploy|circle|api|auth|access|session|xsrf|csrf)-(?:token|key)|"
     r"apikey|dd-api-key|dd-application-key|ocp-apim-subscription-key|(?:x-)?vault-token|x-auth|"
-    r"x-pass|x-shopify-access-token)[\"']?\s{0,3}[:=,]\s{0,3}[\"'`]?([^\s\"'`,;<>]{6,})"
+    r"x-pass|x-shopify-access-token)[\"']?\s{0,3}[:=,]\s{0,3}[\"'`]?([^\s\"'`,;<>]{6,})",
+    needs=("x-", "-token", "-key", "apikey"),
 )
-_COOKIES = Pattern(r"(?i)\b(?:set-)?cookies?[\"']?\s{0,3}[:=]\s{0,3}[\"'`]?([^\n\"'`]{4,})")
-_COOKIE_FLAG = Pattern(r"(?i)(?:-b|--cookie)[ =][\"']?([^\n\"']{4,})")
+_COOKIES = Pattern(r"(?i)\b(?:set-)?cookies?[\"']?\s{0,3}[:=]\s{0,3}[\"'`]?([^\n\"'`]{4,})", needs=("cookie",))
+_COOKIE_FLAG = Pattern(r"(?i)(?:-b|--cookie)[ =][\"']?([^\n\"']{4,})", needs=("-b", "--cookie"))
 _PAIR = Pattern(r"([A-Za-z0-9_.-]{1,80})=([^\s;,\"'`]{6,})")
 _COOKIE_NOISE = words(
     """
@@ -39,23 +42,24 @@ _COOKIE_NOISE = words(
 _LOGIN_FILES = Pattern(
     r"(?i)\b(?:machine|default)\b[^\n]{0,}?\s(?:password|passwd)\s{1,4}([^\s]{3,})|\blogin\s{1,"
     r"4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})|"
-    r"\b(?:machine)\s{1,4}[^\s]{1,}\s{1,8}login\s{1,4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})"
+    r"\b(?:machine)\s{1,4}[^\s]{1,}\s{1,8}login\s{1,4}[^\s]{1,80}\s{1,8}password\s{1,4}([^\s]{3,})",
+    needs=("password", "passwd"),
 )
 _PGPASS = Pattern(
     r"(?:^|[\s`\"'])((?:[A-Za-z0-9_.-]{1,}|\*):(?:[0-9]{2,5}|\*):(?:[A-Za-z0-9_-]{1,64}|\*)"
-    r":(?:[A-Za-z0-9_-]{1,64}|\*):)([^\s:\"'`]{4,})"
+    r":(?:[A-Za-z0-9_-]{1,64}|\*):)([^\s:\"'`]{4,})",
+    needs=(":",),
 )
 _AUTH_JSON = Pattern(
     r"(?i)[\"'](?:auth|identitytoken|registrytoken|_auth)[\"']\s{0,4}:\s{0,4}[\"']"
-    r"([A-Za-z0-9+/=_.-]{8,})[\"']"
+    r"([A-Za-z0-9+/=_.-]{8,})[\"']",
+    needs=("auth", "token"),
 )
 
 
 def headers(text: str) -> Iterator[Hit]:
     """Every secret in a header, a cookie or a login file."""
-    low = text.lower()
-    if "authori" in low:
-        yield from _values(_AUTHORIZATION, text, 1, "header.authorization", "A credential in an Authorization header.")
+    yield from _values(_AUTHORIZATION, text, 1, "header.authorization", "A credential in an Authorization header.")
     for match in _SCHEME.finditer(text):
         if (
             grade(match.group(1)) >= Grade.PASSWORD
@@ -64,18 +68,14 @@ def headers(text: str) -> Iterator[Hit]:
         ):
             yield Hit("header.scheme", *match.span(1), "A credential after its scheme.")
     yield from _values(_NAMED, text, 2, "header.named", "A credential in a header.")
-    if "cookie" in low:
-        yield from _cookies(text, _COOKIES)
-    if "-b" in text or "--cookie" in text:
-        yield from _cookies(text, _COOKIE_FLAG)
-    if "password" in low or "passwd" in low:
-        for match in _LOGIN_FILES.finditer(text):
-            group = next(g for g in (1, 2, 3) if match.start(g) >= 0)
-            if not is_harmless(match.group(group)) and grade(match.group(group)) >= Grade.MIXED:
-                yield Hit("header.login_file", *match.span(group), "The password of a login file.")
+    yield from _cookies(text, _COOKIES)
+    yield from _cookies(text, _COOKIE_FLAG)
+    for match in _LOGIN_FILES.finditer(text):
+        group = next(g for g in (1, 2, 3) if match.start(g) >= 0)
+        if not is_harmless(match.group(group)) and grade(match.group(group)) >= Grade.MIXED:
+            yield Hit("header.login_file", *match.span(group), "The password of a login file.")
     yield from _values(_PGPASS, text, 2, "header.login_file", "The password of a login file.")
-    if "auth" in low or "token" in low:
-        yield from _values(_AUTH_JSON, text, 1, "header.registry_login", "A registry login.")
+    yield from _values(_AUTH_JSON, text, 1, "header.registry_login", "A registry login.")
 
 
 def _has_digit_or_length(value: str) -> bool:

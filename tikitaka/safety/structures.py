@@ -11,7 +11,8 @@ from tikitaka.safety.patterns import Pattern
 _HEADER = Pattern(
     r"-{2,6} ?BEGIN (?:[A-Z0-9]+ ){0,4}(?:PRIVATE KEY|PRIVATE KEY BLOCK|SSH2 ENCRYPTED PRIVATE "
     r"KEY|OPENVPN STATIC KEY V1|"
-    r"OpenVPN Static key V1|PGP MESSAGE)(?: BLOCK)? ?-{2,6}|PuTTY-User-Key-File-[123]:[^\n]*"
+    r"OpenVPN Static key V1|PGP MESSAGE)(?: BLOCK)? ?-{2,6}|PuTTY-User-Key-File-[123]:[^\n]*",
+    needs=("BEGIN ", "PuTTY-User-Key-File-"),
 )
 _FOOTER = re.compile(r"-{2,6} ?END [A-Za-z0-9 ]{3,60}-{2,6}")
 # A line of a key, in any quoting: > quoted, indented, commented, ended by \n or string marks.
@@ -23,7 +24,8 @@ _LONGEST_KEY = 16384
 _KEY_CHARACTERS = re.compile(r"[A-Za-z0-9+/=\s\\>|#\"'+,:_*-]{0,16384}")
 _LONE_BODY = Pattern(
     r"(?:^|[^A-Za-z0-9+/])((?:MII[A-Za-z0-9]|MC4CAQ|MHcCAQ|MHQCAQ|b3BlbnNzaC1rZXkt|"
-    r"LS0tLS1CRUdJTi|lQ[A-Z][EFG][A-Za-z0-9])[A-Za-z0-9+/=]{40,})"
+    r"LS0tLS1CRUdJTi|lQ[A-Z][EFG][A-Za-z0-9])[A-Za-z0-9+/=]{40,})",
+    needs=("MII", "MC4CAQ", "MHcCAQ", "MHQCAQ", "b3BlbnNzaC1rZXkt", "LS0tLS1CRUdJTi", "lQ"),
 )
 
 _HASHES = Pattern(
@@ -35,26 +37,44 @@ _HASHES = Pattern(
     r"3})?[:$][^\s\"']{0,24}\$[^\s\"']{16,}"
     r"|\{(?:SSHA|SHA|SMD5|SSHA256|SSHA512|CRYPT|PBKDF2[A-Z0-9-]*)\}[A-Za-z0-9+/=$.]{16,}"
     r"|\*[0-9A-F]{40}\b|SCRAM-SHA-(?:1|256|512)\$[^\s\"']{20,}|\bmd5[0-9a-f]{32}\b"
-    r"|\b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::|\baad3b435b51404eeaad3b435b51404ee:[0-9a-f]{32}"
+    r"|\b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::|\baad3b435b51404eeaad3b435b51404ee:[0-9a-f]{32}",
+    needs=("$", "{", "*", "SCRAM-SHA-", "md5", ":::", "aad3b435b51404eeaad3b435b51404ee:"),
 )
-_JWK = Pattern(r"[\"']?\bkty[\"']?\s{0,4}:")
+_JWK = Pattern(r"[\"']?\bkty[\"']?\s{0,4}:", needs=("kty",))
 _JWK_MEMBER = Pattern(r"[\"'](?:d|p|q|dp|dq|qi|k)[\"']\s{0,4}:\s{0,4}[\"']([A-Za-z0-9_-]{10,})[\"']")
 _SEED_WORDS = Pattern(
     r"(?i)(?:seed|recovery|mnemonic|backup|wallet|secret)[ _-]?(?:phrase|words?|seed)?[^a-z\n]{0,"
     r"3}(?:[a-z]{2,10} ){0,5}?(?:is|are|=|:|was|「|\")"
-    r"[\s\"'`]{0,4}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+    r"[\s\"'`]{0,4}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})",
+    needs=("seed", "recovery", "mnemonic", "backup", "wallet", "secret"),
 )
 _CODES = Pattern(
     r"(?i)(?:recovery|backup|scratch|rescue|emergency|2fa|one-time|wiederherstellungs|r[ée]"
-    r"cup[ée]ration|respaldo)[ -]?(?:codes?|keys?|tokens?)\b[^\n]{0,30}"
+    r"cup[ée]ration|respaldo)[ -]?(?:codes?|keys?|tokens?)\b[^\n]{0,30}",
+    needs=(
+        "recovery",
+        "backup",
+        "scratch",
+        "rescue",
+        "emergency",
+        "2fa",
+        "one-time",
+        "wiederherstellungs",
+        "cup",
+        "respaldo",
+    ),
 )
 _CODE = re.compile(
     r"[ \t\r\n,;:|*•\"'`()\[\]=-]{0,12}(?:and |und |y |et |[0-9]{1,2}[.)] )?((?:[A-Za-z0-9]{4,"
     r"10}(?:[- ][A-Za-z0-9]{4,10}){1,7})|[A-Za-z0-9]{6,16})(?![A-Za-z0-9])"
 )
 _INTRODUCTION = re.compile(r"(?:\w{1,40}[- ]\w{1,40}|\w{1,40}) ?(?:for [\w-]{1,20} |are |is |sind |son )?")
-_TOTP = Pattern(r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{1,}?(?:secret|data)=([A-Z2-7a-z0-9%=+/]{8,})")
-_XML = Pattern(r"(?i)<(?:[a-z]+:)?(?:P|Q|DP|DQ|InverseQ|D|privateKey)>\s{0,4}([A-Za-z0-9+/=]{20,})")
+_TOTP = Pattern(
+    r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{1,}?(?:secret|data)=([A-Z2-7a-z0-9%=+/]{8,})", needs=("otpauth",)
+)
+_XML = Pattern(
+    r"(?i)<(?:[a-z]+:)?(?:P|Q|DP|DQ|InverseQ|D|privateKey)>\s{0,4}([A-Za-z0-9+/=]{20,})",
+)
 
 
 def structures(text: str) -> Iterator[Hit]:
@@ -67,9 +87,8 @@ def structures(text: str) -> Iterator[Hit]:
         for match in _JWK_MEMBER.finditer(text):
             yield Hit("structure.jwk", *match.span(1), "The private part of a JSON web key.")
     low = text.lower()
-    if "otpauth" in low:
-        for match in _TOTP.finditer(text):
-            yield Hit("structure.totp_seed", *match.span(1), "The seed of one-time codes.")
+    for match in _TOTP.finditer(text):
+        yield Hit("structure.totp_seed", *match.span(1), "The seed of one-time codes.")
     if "keyvalue>" in low or "privatekey>" in low:
         for match in _XML.finditer(text):
             yield Hit("structure.xml_key", *match.span(1), "The private part of an XML key.")

@@ -23,7 +23,7 @@ from apps.tasks.services.log import last_number
 from tikitaka.context.render import DependencyOutput, Turn, render
 from tikitaka.context.window import LogLine, window
 from tikitaka.ledger.events import ContextSnapshotted
-from tikitaka.scheduling.graph import NodeStatus, ancestors
+from tikitaka.scheduling.graph import NodeState, NodeStatus, ancestors
 from tikitaka.text import digest
 
 _COLUMNS = (
@@ -73,7 +73,10 @@ def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compile
         return []
     bound = last_number(team)
     lines = {tasks: log_lines(tasks) for tasks in {occasion.segment_tasks for occasion in occasions}}
-    drafts = [_compile(occasion, lines[occasion.segment_tasks], bound) for occasion in occasions]
+    graphs = node_states({occasion.order.task for occasion in occasions})
+    drafts = [
+        _compile(occasion, lines[occasion.segment_tasks], graphs[occasion.order.task], bound) for occasion in occasions
+    ]
     with recording(occasions[0].claimed.organization) as ledger:
         held = held_attempts([o.claimed.attempt for o in occasions])
         kept = [
@@ -86,10 +89,12 @@ def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compile
     return [compiled for _, _, compiled in kept]
 
 
-def _compile(occasion: Occasion, lines: Sequence[LogLine], bound: int) -> tuple[ContextSnapshot, Compiled]:
+def _compile(
+    occasion: Occasion, lines: Sequence[LogLine], graph: Sequence[NodeState], bound: int
+) -> tuple[ContextSnapshot, Compiled]:
     claimed, order = occasion.claimed, occasion.order
     cursor = live_cursor(claimed.agent) if order.remembers else None
-    shown, dependencies = _dependencies(order, lines)
+    shown, dependencies = _dependencies(order, lines, graph)
     view = window(
         lines,
         agent=claimed.agent,
@@ -105,8 +110,8 @@ def _compile(occasion: Occasion, lines: Sequence[LogLine], bound: int) -> tuple[
         attempt_id=claimed.attempt,
         from_seq_exclusive=view.from_seq_exclusive,
         to_seq_inclusive=view.to_seq_inclusive,
-        injected_messages=[str(line.id) for line in view.injected],
-        deduplicated_messages=[str(message) for message in view.deduplicated],
+        injected_messages=[line.id for line in view.injected],
+        deduplicated_messages=list(view.deduplicated),
         dependency_nodes=[str(shown_node) for shown_node in shown],
         available_notes=[str(note) for note in occasion.available_notes],
         rendered=rendered,
@@ -134,11 +139,13 @@ def _event(occasion: Occasion, snapshot: ContextSnapshot) -> ContextSnapshotted:
     )
 
 
-def _dependencies(order: WorkOrder, lines: Sequence[LogLine]) -> tuple[list[UUID], list[DependencyOutput]]:
+def _dependencies(
+    order: WorkOrder, lines: Sequence[LogLine], graph: Sequence[NodeState]
+) -> tuple[list[UUID], list[DependencyOutput]]:
     """The finished transitive ancestors, in plan order, exactly as they are shown."""
     if not order.depends_on:
         return [], []
-    states = {state.index: state for state in node_states([order.task])[order.task]}
+    states = {state.index: state for state in graph}
     outputs = {line.node: line for line in lines if line.node is not None}
     shown = [
         states[index].id
