@@ -14,6 +14,7 @@ from apps.conductor.story import wake_flushes
 from apps.conductor.wake import wake
 from apps.ledger import clock
 from apps.ledger.selectors import logs, verify_log
+from apps.ledger.services import recording
 from apps.memory.selectors import (
     exhausted_flushes,
     expired_notes,
@@ -22,12 +23,13 @@ from apps.memory.selectors import (
     teams_with_unassigned_tasks,
 )
 from apps.memory.services.landing.reconcile import reconcile_agent, restore_agent, unknown_skills
+from apps.memory.services.recipients import deny_newcomers
 from apps.memory.services.segments import close_idle
 from apps.memory.services.withdraw import expire_note
 from apps.tasks.models import Task, TaskStatus
 from apps.tasks.services.plan import requeue_dead_planning
 from apps.tasks.services.stop import end_expired
-from apps.teams.models import Agent
+from apps.teams.models import Agent, Team
 from tikitaka.ledger.chain import Broken
 
 _STUCK = timedelta(minutes=15)
@@ -70,6 +72,9 @@ def reconcile(*, restore: bool = False) -> int:
     With `restore`, files that are wholly ours are first written anew from the record.
     """
     policy = settings.TIKITAKA_POLICY
+    for organization, team in Team.objects.filter(archived_at=None).values_list("organization_id", "pk"):
+        with recording(organization) as ledger:
+            deny_newcomers(team=team, ledger=ledger)
     for agent in Agent.objects.filter(governed_files__isnull=False).distinct():
         if restore:
             restore_agent(agent=agent.pk, policy=policy)

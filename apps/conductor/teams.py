@@ -18,6 +18,7 @@ from apps.ledger import clock
 from apps.ledger.services import recording
 from apps.memory.selectors import notes_to_land
 from apps.memory.services.landing.render import render_agent_instructions
+from apps.memory.services.recipients import deny_newcomers
 from apps.memory.services.withdraw import withdraw_from_agent
 from apps.tasks.models import PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
@@ -51,7 +52,7 @@ def register_agent(
     command: Sequence[str] = (),
     remembers: bool = False,
 ) -> Agent:
-    """A new agent with its workspace and its instructions file."""
+    """A new agent with its workspace and its instructions file; it took no part in the notes that are there."""
     agent = agent_services.register_agent(
         actor=actor,
         team=team,
@@ -61,6 +62,8 @@ def register_agent(
         command=command,
         remembers=remembers,
     )
+    with recording(agent.organization_id) as ledger:
+        deny_newcomers(team=agent.team_id, ledger=ledger)
     _render(agent)
     return agent
 

@@ -27,6 +27,7 @@ from tikitaka.authz import Permission, Principal
 from tikitaka.errors import NotFound
 from tikitaka.review.states import NoteStatus
 
+LIVE_NOTES = (NoteStatus.PENDING, NoteStatus.QUARANTINED, NoteStatus.APPROVED, NoteStatus.ACTIVE)
 LIVE_LANDINGS = (LandingStatus.INTENDED, LandingStatus.LANDED, LandingStatus.DRIFTED)
 
 

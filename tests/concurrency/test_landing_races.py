@@ -26,6 +26,7 @@ from apps.memory.services.landing import land as landing
 from apps.memory.services.landing.reconcile import own_skills
 from apps.memory.services.landing.remove import remove_landing
 from apps.memory.services.landing.write import WriteRefused
+from apps.memory.services.notes import seal_digest
 from apps.memory.services.review import revoke
 from tests.support.cast import Cast
 from tests.support.notes import RULE, approved, landed
@@ -102,7 +103,9 @@ class TestDecidedMeanwhile:
 
     def test_expired(self, committed_cast: Cast) -> None:
         note = approved(committed_cast)
-        Note.objects.filter(pk=note.pk).update(expires_at=clock.now() - timedelta(days=1))
+        note.expires_at = clock.now() - timedelta(days=1)
+        note.save()
+        seal_digest(note)
         story.land(note.pk)
         assert Note.objects.get(pk=note.pk).status == "approved"
         assert not skill(committed_cast).exists()

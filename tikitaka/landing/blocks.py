@@ -47,6 +47,12 @@ def neutralized(content: str) -> str:
     return content.replace("<!--", "&lt;!--").replace("-->", "--&gt;").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def has_markers(text: str) -> bool:
+    """Whether a line of the text could be taken for a marker of ours."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return any(_OPEN.match(line) or _CLOSE.match(line) for line in lines)
+
+
 def find_blocks(text: str) -> tuple[Block, ...] | BlocksRefused:
     """All blocks of a text, in order."""
     found: list[Block] = []

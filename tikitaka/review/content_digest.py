@@ -1,4 +1,7 @@
-"""What an approval is bound to: text, recipients with placement and verdict, reasons, policy."""
+"""What an approval is bound to: text, recipients with placement and verdict, reasons, policy, how long it holds.
+
+Agents that took no part are left out: they receive nothing, and one that is registered later changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ class DigestContent:
     rationale: str
     skill_key: str
     severity: str
+    expires_at: str
     recipients: Sequence[DigestRecipient]
     reasons: Sequence[str]
     policy: str

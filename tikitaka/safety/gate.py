@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
-from tikitaka.safety.findings import WITHHELD, Redaction, Screening, failure
+from tikitaka.safety.findings import WITHHELD, Finding, Redaction, Screening, failure
+from tikitaka.safety.hidden import disguises
 from tikitaka.safety.redact import DETECTORS, Detector, redact
 from tikitaka.safety.screen import RULES, Rule, find_injections
 
@@ -12,9 +14,13 @@ RULES_VERSION = "1"
 
 
 def screen(text: str, *, detectors: tuple[Detector, ...] = DETECTORS, rules: tuple[Rule, ...] = RULES) -> Screening:
-    """The text as it may go on, and whether a person must see it first; whatever breaks withholds the text."""
+    """The text as it may go on, and whether a person must see it first; whatever breaks withholds the text.
+
+    What only deceives the eye is taken out first, so that a reviewer and an agent read the same words.
+    """
     try:
-        redaction = redact(text, detectors=detectors)
+        seen = undisguised(text)
+        redaction = redact(seen.text, detectors=detectors)
         injections = find_injections(redaction.text, rules=rules)
     except Exception:  # noqa: BLE001 - an unknown failure must withhold, never pass
         return Screening(text=WITHHELD, redacted=False, quarantined=True, findings=(failure(text),))
@@ -22,7 +28,18 @@ def screen(text: str, *, detectors: tuple[Detector, ...] = DETECTORS, rules: tup
         text=redaction.text,
         redacted=bool(redaction.findings),
         quarantined=bool(injections),
-        findings=(*redaction.findings, *injections),
+        findings=(*seen.findings, *redaction.findings, *injections),
+    )
+
+
+def undisguised(text: str) -> Redaction:
+    """The text without characters that draw nothing and serve no script, and where they stood."""
+    spans = disguises(text)
+    pieces = [text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *spans, (len(text), len(text))])]
+    detail = "Characters that draw nothing were taken out."
+    return Redaction(
+        "".join(pieces),
+        tuple(Finding(rule="hidden.removed", family="hidden_text", start=s, end=e, detail=detail) for s, e in spans),
     )
 
 

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from tikitaka.safety.findings import merge
+
 # Formats, fillers, bidi controls, joiners, blank letters, musical and shorthand format controls.
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
@@ -20,6 +22,15 @@ TAG_RUN = re.compile(f"[{_TAGS}]+")
 SELECTOR_RUN = re.compile(f"[{_SELECTORS}]{{2,4096}}")
 ANSI = re.compile("\x1b(?:\\[[0-9;:?<=>]{0,40}[ -/]{0,4}[@-~]|\\][^\x07\x1b]{0,400}(?:\x07|\x1b\\\\)?|[@-Z\\\\^_a-z])?")
 _ANY_HIDDEN = re.compile(f"[{_INVISIBLE}{_SELECTORS}{_CONTROLS}{_TAGS}\x1b]")
+
+_UNSEEN = "\u00ad\u034f\u115f\u1160\u180b-\u180f\u200b-\u200f\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8"
+_DISGUISES = (
+    re.compile(f"(?<=[A-Za-z0-9])[{_UNSEEN}]{{1,4096}}(?=[A-Za-z0-9])"),
+    re.compile(f"[{_UNSEEN}]{{4,4096}}"),
+    ANSI,
+    re.compile(f"[{_CONTROLS}]{{1,4096}}"),
+)
+OVERRIDE = re.compile("[\u202d\u202e]")
 
 _FLAG_BASE = "\U0001f3f4"
 _FLAG_END = "\U000e007f"
@@ -50,6 +61,16 @@ def payloads(text: str) -> list[Payload]:
         if len(message) >= 3:
             found.append(Payload("selectors", *match.span(), message))
     return found
+
+
+def disguises(text: str) -> list[tuple[int, int]]:
+    """Where something stands that only deceives the eye: inside a Latin word, in long runs, as terminal codes.
+
+    Joiners in emoji and in scripts that need them, and marks of direction beside those, are none.
+    """
+    if text.isascii() and text.isprintable():
+        return []
+    return merge(match.span() for pattern in _DISGUISES for match in pattern.finditer(text))
 
 
 def is_flag(text: str, start: int, end: int) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from tikitaka.safety.attacks import attacks_in
 from tikitaka.safety.findings import Finding, Hit
 from tikitaka.safety.frames import frames
-from tikitaka.safety.hidden import payloads
+from tikitaka.safety.hidden import OVERRIDE, payloads
 from tikitaka.safety.intent import sentences
 from tikitaka.safety.reveal import encoded, shadows, unspaced
 from tikitaka.safety.segmentation import segmented
@@ -61,6 +61,15 @@ def find_injections(text: str, *, rules: tuple[Rule, ...] = RULES) -> list[Findi
         found[(rule, payload.start, payload.end)] = Finding(
             rule=rule, family="hidden_text", start=payload.start, end=payload.end, detail=detail
         )
+    for match in OVERRIDE.finditer(text):
+        turned = Finding(
+            rule="hidden.override",
+            family="hidden_text",
+            start=match.start(),
+            end=match.end(),
+            detail="From here on a person reads the characters in another order than a program.",
+        )
+        found[(turned.rule, turned.start, turned.end)] = turned
     for view in _views(text):
         for rule_of in rules:
             for hit in rule_of(view.text):

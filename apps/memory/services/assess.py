@@ -129,7 +129,7 @@ def assess(
         skill_key=skill_key,
         severity=text.severity,
         redacted=any(item.redacted for _, item in parts),
-        quarantined=any(item.quarantined for _, item in parts),
+        quarantined=any(item.quarantined for _, item in parts) or not content.strip(),
         findings=tuple({"field": name, **asdict(f)} for name, item in parts for f in item.findings),
         audience_words=eligibility.has_audience_words,
         recipients=tuple(

@@ -12,13 +12,13 @@ from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder
 from apps.memory.models import Flush, Note, Recipient, ReviewItem, Segment
 from apps.memory.services.assess import Assessed, AssessedRecipient
+from apps.memory.services.recipients import deny_newcomers, record_withheld
 from apps.tasks.models import Attempt, Span
 from apps.teams.models import Team
 from tikitaka.ledger.events import (
     NoteProposed,
     NoteQuarantined,
     NoteRedacted,
-    RecipientWithheld,
     ReviewItemOpened,
 )
 from tikitaka.notes.contract import Severity
@@ -26,6 +26,7 @@ from tikitaka.policy import Policy
 from tikitaka.review.content_digest import DigestContent, DigestRecipient, content_digest
 from tikitaka.review.states import NoteStatus
 from tikitaka.review.triggers import NoteFacts, ReviewReason, review_reasons
+from tikitaka.routing.reasons import WithholdReason
 from tikitaka.text import digest
 
 
@@ -70,6 +71,7 @@ def save_note(
     note.cited_spans.set(Span.objects.filter(pk__in=spans))
     seal_digest(note)
     record_proposal(note, assessed, ledger)
+    deny_newcomers(team=team.pk, ledger=ledger, note=note.pk)
     if reasons:
         open_item(note=note, ledger=ledger, policy=policy)
     return note
@@ -123,7 +125,7 @@ def seal_digest(note: Note) -> None:
 
 def note_digest(note: Note) -> str:
     """The digest as the rows stand now."""
-    rows = Recipient.objects.filter(note=note)
+    rows = Recipient.objects.filter(note=note).exclude(reason=WithholdReason.NOT_PARTICIPANT.value)
     return content_digest(
         DigestContent(
             content=note.content,
@@ -131,6 +133,7 @@ def note_digest(note: Note) -> str:
             rationale=note.rationale,
             skill_key=note.skill_key,
             severity=note.severity,
+            expires_at=note.expires_at.isoformat() if note.expires_at else "",
             recipients=[
                 DigestRecipient(
                     agent=str(row.agent_id),
@@ -208,21 +211,6 @@ def record_proposal(note: Note, assessed: Assessed, ledger: Recorder) -> None:
     if note.quarantined:
         ledger.record(NoteQuarantined(note=note.pk, team=note.team_id, rules=rules))
     record_withheld(note, [item for item in assessed.recipients if item.verdict == "withheld"], ledger)
-
-
-def record_withheld(note: Note, recipients: Sequence[AssessedRecipient], ledger: Recorder) -> None:
-    """One entry per denial, with its reason."""
-    for item in recipients:
-        ledger.record(
-            RecipientWithheld(
-                note=note.pk,
-                team=note.team_id,
-                recipient=item.agent,
-                reason=item.reason,
-                score_bp=item.score_bp,
-                threshold_bp=item.threshold_bp,
-            )
-        )
 
 
 def _first_status(note: Note, reasons: Sequence[ReviewReason]) -> NoteStatus:

@@ -1,4 +1,4 @@
-"""Verdicts as values: read from the rows, and turned by a person's edit."""
+"""Verdicts: as values read from the rows, turned by a person's edit, and given to agents that came later."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from apps.ledger.services import Recorder
+from apps.ledger.sql import as_uuid, fetch, marks
 from apps.memory.models import Note, Recipient
+from apps.memory.selectors import LIVE_NOTES
 from apps.memory.services.assess import AssessedRecipient
+from tikitaka.ledger.events import RecipientWithheld
 from tikitaka.routing.reasons import WithholdReason
 
 
@@ -28,6 +32,49 @@ def assessed_rows(note: Note) -> list[AssessedRecipient]:
         )
         for row in rows
     ]
+
+
+def deny_newcomers(*, team: UUID, ledger: Recorder, note: UUID | None = None) -> int:
+    """Every active agent has a verdict on every live note of its team: whoever was registered since took no part.
+
+    Returns how many verdicts were missing; for one note, or for all of the team.
+    """
+    live = [status.value for status in LIVE_NOTES]
+    missing = fetch(
+        "SELECT n.id, a.id FROM memory_note n JOIN teams_agent a ON a.team_id = n.team_id AND a.retired_at IS NULL"
+        " LEFT JOIN memory_recipient r ON r.note_id = n.id AND r.agent_id = a.id"
+        f" WHERE n.team_id = %s AND n.status IN ({marks(live)}) AND r.id IS NULL"
+        f"{' AND n.id = %s' if note else ''} ORDER BY n.id, a.position",
+        [team, *live, *([note] if note else [])],
+    )
+    pairs = [(as_uuid(of), as_uuid(agent)) for of, agent in missing]
+    reason = WithholdReason.NOT_PARTICIPANT.value
+    Recipient.objects.bulk_create(
+        [Recipient(note_id=of, agent_id=agent, verdict="withheld", reason=reason) for of, agent in pairs],
+        ignore_conflicts=True,
+    )
+    ledger.record(
+        *(
+            RecipientWithheld(note=of, team=team, recipient=agent, reason=reason, score_bp=None, threshold_bp=None)
+            for of, agent in pairs
+        )
+    )
+    return len(pairs)
+
+
+def record_withheld(note: Note, recipients: Sequence[AssessedRecipient], ledger: Recorder) -> None:
+    """One entry per denial, with its reason."""
+    for item in recipients:
+        ledger.record(
+            RecipientWithheld(
+                note=note.pk,
+                team=note.team_id,
+                recipient=item.agent,
+                reason=item.reason,
+                score_bp=item.score_bp,
+                threshold_bp=item.threshold_bp,
+            )
+        )
 
 
 def redirected(

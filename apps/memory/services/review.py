@@ -21,12 +21,11 @@ from apps.memory.services.notes import (
     note_digest,
     open_item,
     put_assessment,
-    record_withheld,
     save_note,
     save_recipients,
     seal_digest,
 )
-from apps.memory.services.recipients import assessed_rows, redirected
+from apps.memory.services.recipients import assessed_rows, deny_newcomers, record_withheld, redirected
 from apps.memory.services.withdraw import withdraw_note
 from apps.teams.models import Team
 from apps.teams.selectors import active_agents, team_agents
@@ -94,6 +93,7 @@ def approve(
     with _deciding(actor, note, "approved") as (locked, ledger):
         _still_not_author(actor, locked)
         item = _check_open(locked, shown_digest, NoteStep.APPROVE)
+        deny_newcomers(team=locked.team_id, ledger=ledger, note=locked.pk)
         before = _granted(locked)
         after = before if recipients is None else frozenset(recipients)
         if not after <= before:
@@ -146,8 +146,11 @@ def edit(
     if text is None and recipients is None:
         raise Invalid(text="nothing to change")
     team: Team = note.team
+    with recording(note.organization_id) as ledger:
+        deny_newcomers(team=team.pk, ledger=ledger, note=note.pk)
     proposed = _proposed(text, policy) if text is not None else _as_proposed(note)
-    assessed = assess(proposed, team=team, candidates=_candidates(note), policy=policy, itself=note.pk)
+    candidates = {*_candidates(note), *(recipients or ())}  # whoever is chosen needs a place, participant or not
+    assessed = assess(proposed, team=team, candidates=candidates, policy=policy, itself=note.pk)
     rows = assessed.recipients if text is not None else tuple(assessed_rows(note))
 
     with _deciding(actor, note, "edited") as (locked, ledger):
@@ -167,6 +170,7 @@ def edit(
                 note=locked.pk, team=locked.team_id, digest_before=digest_before, digest_after=locked.content_digest
             )
         )
+        deny_newcomers(team=locked.team_id, ledger=ledger, note=locked.pk)
         open_item(note=locked, ledger=ledger, policy=policy)
     note.refresh_from_db()
     return note

@@ -8,8 +8,8 @@ from apps.ledger.services import Recorder, recording
 from apps.memory.models import Landing, Note, Recipient, Segment
 from apps.memory.selectors import LIVE_LANDINGS
 from apps.memory.services.landing.remove import request_removal
-from apps.memory.services.notes import close_items, record_withheld, seal_digest
-from apps.memory.services.recipients import assessed_rows
+from apps.memory.services.notes import close_items, seal_digest
+from apps.memory.services.recipients import assessed_rows, record_withheld
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import NoteExpired, NoteReset, NoteRevoked
 from tikitaka.review.states import NoteStatus, NoteStep, next_status

@@ -17,6 +17,7 @@ from apps.teams.models import RUNTIMES, Agent, Team, Workspace
 from apps.teams.selectors import profile_digest
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import Invalid, WrongState
+from tikitaka.landing.blocks import has_markers
 from tikitaka.ledger.events import AgentChanged, AgentRegistered, AgentRetired, WorkspaceBound
 from tikitaka.text import name_key, require
 
@@ -44,7 +45,7 @@ def register_agent(
     policy = settings.TIKITAKA_POLICY
     name = require("name", name.strip(), limit=policy.name_chars, multiline=False)
     description = require("description", description, limit=policy.description_chars, blank=True)
-    instructions = require("instructions", instructions, limit=policy.instructions_chars, blank=True)
+    instructions = _own_text(instructions, policy.instructions_chars)
     if not name_key(name):
         raise Invalid(name="needs a letter or a digit")
     if runtime not in dict(RUNTIMES):
@@ -99,7 +100,7 @@ def change_agent(*, actor: Principal, agent: Agent, description: str, instructio
 
     policy = settings.TIKITAKA_POLICY
     agent.description = require("description", description, limit=policy.description_chars, blank=True)
-    agent.instructions = require("instructions", instructions, limit=policy.instructions_chars, blank=True)
+    agent.instructions = _own_text(instructions, policy.instructions_chars)
     agent.profile_digest = profile_digest(agent.name, agent.description, agent.instructions)
 
     with recording(team.organization_id, actor=actor.actor) as ledger:
@@ -123,3 +124,11 @@ def retire_agent(*, actor: Principal, agent: Agent) -> Agent:
         ledger.record(AgentRetired(agent=agent.pk, team=team.pk))
     agent.refresh_from_db()
     return agent
+
+
+def _own_text(instructions: str, limit: int) -> str:
+    """The agent's own part of its instructions file; a marker of ours in it would make every block there unreadable."""
+    text = require("instructions", instructions, limit=limit, blank=True)
+    if has_markers(text):
+        raise Invalid(instructions="a line looks like the marker of a governed note")
+    return text

@@ -32,7 +32,7 @@ def test_there_are_patterns_that_name_their_needs() -> None:
 
 
 @pytest.mark.parametrize(("name", "pattern"), CHOOSY, ids=[name for name, _ in CHOOSY])
-def test_every_match_holds_what_the_pattern_needs(name: str, pattern: Pattern) -> None:  # noqa: ARG001 names the case
+def test_every_match_holds_what_the_pattern_needs(name: str, pattern: Pattern) -> None:
     @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
     @given(st.from_regex(re.compile(pattern.source)))
     def holds(text: str) -> None:

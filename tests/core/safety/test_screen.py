@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import tikitaka.safety
 from tests.core.safety.test_reveal import FLAGS, tagged
 from tikitaka.safety import RULES_VERSION, redact, screen, screen_fields
+from tikitaka.safety.gate import undisguised
 from tikitaka.safety.patterns import Pattern, PatternSet
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -220,8 +221,10 @@ def test_any_text_is_screened_without_failing(text):
     screening = screen(text)
 
     assert not any(finding.family == "failure" for finding in screening.findings)
-    assert screening.text == redact(text).text
-    assert screening.quarantined == any(finding.family != "secret" for finding in screening.findings)
+    assert screening.text == redact(undisguised(text).text).text
+    assert screening.quarantined == any(
+        finding.family != "secret" and finding.rule != "hidden.removed" for finding in screening.findings
+    )
     assert all(
         0 <= finding.start <= finding.end <= max(len(text), len(screening.text)) for finding in screening.findings
     )
@@ -295,3 +298,43 @@ def test_hostile_repetition_is_screened_to_the_end(unit):
     screening = screen((unit * 2000)[:2000])
 
     assert not any(finding.family == "failure" for finding in screening.findings)
+
+
+def test_a_turned_reading_order_is_held():
+    screening = screen("Files end in \u202etxt.exe\u202c here.")
+
+    assert screening.quarantined
+    assert [(finding.rule, finding.family) for finding in screening.findings] == [("hidden.override", "hidden_text")]
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("Never push to ma\u200bin.", "Never push to main."),
+        ("The token is fine." + "\u200b\u200c" * 20, "The token is fine."),
+        ("Done.\x1b[8m Ask first.\x1b[0m\x00", "Done. Ask first."),
+        ("Donau\u00addampf\u00adschiff", "Donaudampfschiff"),
+    ],
+)
+def test_what_only_deceives_the_eye_is_taken_out_and_named(text, clean):
+    screening = screen(text)
+
+    assert screening.text == clean
+    assert {(finding.rule, finding.family) for finding in screening.findings} == {("hidden.removed", "hidden_text")}
+    assert not screening.quarantined
+    assert screen(clean).findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "می\u200cخواهم then deploy",  # a joiner that Persian needs
+        "The service \u200fשרת\u200e owns the API.",
+        "Well done 👩\u200d💻 and 👩\u200d❤\ufe0f\u200d💋\u200d👩!",
+        "क्\u200dष in Devanagari",
+    ],
+)
+def test_characters_that_a_script_needs_stay(text):
+    screening = screen(text)
+
+    assert (screening.text, screening.findings) == (text, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -16,6 +16,7 @@ from apps.memory.models import FileKind, Landing, LandingStatus, Note, Recipient
 from apps.memory.selectors import LIVE_LANDINGS
 from apps.memory.services.landing.record import as_landed
 from apps.memory.services.landing.remove import fail_landing, remove_landing, request_removal
+from apps.memory.services.landing.taken import still_belongs, taken_keys
 from apps.memory.services.landing.write import WriteRefused, write_landing
 from apps.memory.services.notes import hold_again, note_digest
 from apps.teams.models import Agent, Team
@@ -28,6 +29,7 @@ from tikitaka.policy import Policy
 from tikitaka.review.edits import RecipientsRefused, check_recipients
 from tikitaka.review.states import NoteStatus, NoteStep, next_status
 from tikitaka.review.triggers import ReviewReason
+from tikitaka.routing.reasons import WithholdReason
 
 _CLAIM_S = 60
 _RETRY_S = 60
@@ -57,27 +59,46 @@ def land_note(*, note: UUID, policy: Policy) -> Landed | LandingHeld | None:
     if claimed is None:
         return None
     row, claim = claimed
+    taken = taken_keys(row)
+    held = _held(row, claim, taken, policy=policy)
+    if held is not None:
+        return held
+    intended = _intend(row, claim, joining=taken)
+    if intended is None:
+        return _try_later(row, claim, "skill_key_taken")
+    landings, new = intended
+    return _write_all(row, claim, landings, new, policy=policy) or _activate(row, claim, landings)
+
+
+def _held(row: Note, claim: int, taken: Mapping[UUID, str], *, policy: Policy) -> LandingHeld | None:
+    """What keeps the note from landing before anything is written."""
     refused = _refusal(row)
     if refused is not None:
-        _give_back(row, claim, refused, None, policy=policy)
-        return LandingHeld(note=note, reason=refused, agent=None, again=False)
+        return _give_back(row, claim, refused, None, policy=policy)
     if _removal_pending(row):
-        _try_later(row, claim, "removal_pending")
-        return LandingHeld(note=note, reason="removal_pending", agent=None, again=True)
-    landings, unwritten = _intend(row, claim)
+        return _try_later(row, claim, "removal_pending")
+    for agent, key in taken.items():
+        if not still_belongs(row, agent, key, policy=policy):
+            return _give_back(row, claim, WithholdReason.SKILL_KEY_COLLISION.value, agent, policy=policy)
+    return None
+
+
+def _write_all(
+    row: Note, claim: int, landings: Sequence[Landing], new: Collection[UUID], *, policy: Policy
+) -> LandingHeld | None:
+    """Writes one file after the other; the first that cannot be written takes the others back."""
+    unwritten = set(new)
     for landing in landings:
-        intended = landing.status == LandingStatus.INTENDED
-        fault = write_landing(landing, claim=claim, policy=policy) if intended else None
+        waits = landing.status == LandingStatus.INTENDED
+        fault = write_landing(landing, claim=claim, policy=policy) if waits else None
         if fault is None or fault.touched:
             unwritten.discard(landing.pk)
         if fault is not None:
             _undo(row, claim, landings, landing, fault, unwritten=unwritten, policy=policy)
             if fault.transient:
-                _try_later(row, claim, fault.reason)
-            else:
-                _give_back(row, claim, fault.reason, landing.agent_id, policy=policy)
-            return LandingHeld(note=note, reason=fault.reason, agent=landing.agent_id, again=fault.transient)
-    return _activate(row, claim, landings)
+                return _try_later(row, claim, fault.reason, landing.agent_id)
+            return _give_back(row, claim, fault.reason, landing.agent_id, policy=policy)
+    return None
 
 
 def _claim(note: UUID) -> tuple[Note, int] | None:
@@ -114,17 +135,24 @@ def _removal_pending(note: Note) -> bool:
     return Landing.objects.filter(note=note, status__in=LIVE_LANDINGS, remove_requested_at__isnull=False).exists()
 
 
-def _intend(note: Note, claim: int) -> tuple[list[Landing], set[UUID]]:
-    """The landings of a note, and which are new; after a crash the same rows come back, written or not."""
+def _intend(note: Note, claim: int, *, joining: Collection[UUID]) -> tuple[list[Landing], set[UUID]] | None:
+    """The landings of a note, and which are new; after a crash the same rows come back, written or not.
+
+    None when a new skill was taken since somebody looked; of two notes that make the same one, the second waits.
+    """
     new: set[UUID] = set()
     with recording(note.organization_id) as ledger:
         if not Note.objects.select_for_update().filter(pk=note.pk, landing_claim=claim).exists():
             return [], new
+        recipients = Recipient.objects.filter(note=note, verdict="granted")
+        list(Agent.objects.select_for_update(no_key=True).filter(pk__in=recipients.values("agent_id")).order_by("pk"))
+        if not set(taken_keys(note)) <= set(joining):
+            return None
         live = {
             landing.agent_id: landing
             for landing in Landing.objects.filter(note=note, status__in=LIVE_LANDINGS).select_related("note")
         }
-        for recipient in Recipient.objects.filter(note=note, verdict="granted").order_by("agent__position"):
+        for recipient in recipients.order_by("agent__position"):
             if recipient.agent_id not in live:
                 live[recipient.agent_id] = _new_landing(note, recipient, ledger)
                 new.add(live[recipient.agent_id].pk)
@@ -231,13 +259,15 @@ def _undo(
         remove_landing(landing=landing.pk, policy=policy)
 
 
-def _try_later(note: Note, claim: int, reason: str) -> None:
+def _try_later(note: Note, claim: int, reason: str, agent: UUID | None = None) -> LandingHeld:
+    """A fault that may pass: the sweep comes back to the note."""
     Note.objects.filter(pk=note.pk, status=NoteStatus.APPROVED.value, landing_claim=claim).update(
         landing_until=clock.now() + timedelta(seconds=_RETRY_S), landing_fault=reason
     )
+    return LandingHeld(note=note.pk, reason=reason, agent=agent, again=True)
 
 
-def _give_back(note: Note, claim: int, reason: str, agent: UUID | None, *, policy: Policy) -> None:
+def _give_back(note: Note, claim: int, reason: str, agent: UUID | None, *, policy: Policy) -> LandingHeld:
     """A fault that only a person can mend: the note waits for one again."""
     name = Agent.objects.filter(pk=agent).values_list("name", flat=True).first() if agent else None
     with recording(note.organization_id) as ledger:
@@ -249,3 +279,4 @@ def _give_back(note: Note, claim: int, reason: str, agent: UUID | None, *, polic
         if changed:
             note.refresh_from_db()
             hold_again(note=note, reason=ReviewReason.LANDING_FAILED, ledger=ledger, policy=policy)
+    return LandingHeld(note=note.pk, reason=reason, agent=agent, again=False)

@@ -17,7 +17,7 @@ from apps.teams.selectors import workspace_folder, workspace_of
 from tikitaka.landing.blocks import BlocksRefused, find_blocks, remove_block
 from tikitaka.ledger.events import LandingFailed, LandingRemoved
 from tikitaka.policy import Policy
-from tikitaka.workspace import FileFault, Workspace, WorkspaceFault, open_workspace
+from tikitaka.workspace import Workspace, WorkspaceFault, open_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,10 @@ def request_removal(*, landings: Collection[UUID]) -> None:
 
 
 def remove_landing(*, landing: UUID, policy: Policy) -> RemovalStuck | None:
-    """Takes the block of a landing whose removal was requested out of its file, and records that it is gone."""
+    """Takes the block of a landing whose removal was requested out of its file, and records that it is gone.
+
+    A workspace that is not there proves nothing: it may be mounted again with the block in it.
+    """
     row = Landing.objects.select_related("note", "agent").filter(pk=landing, status__in=LIVE_LANDINGS).first()
     if row is None:
         return None
@@ -52,9 +55,6 @@ def remove_landing(*, landing: UUID, policy: Policy) -> RemovalStuck | None:
             _apply(workspace, row.file, present, text)
             _record(row, kind, text)
     except WorkspaceFault as fault:
-        if fault.reason is FileFault.NO_WORKSPACE:
-            _record(row, FileKind(row.kind), None)
-            return None
         return RemovalStuck(landing=row.pk, agent=row.agent_id, file=row.file, reason=fault.reason.value)
     return None
 
