@@ -37,7 +37,7 @@ from apps.memory.services.withdraw import reset_segment_notes
 from apps.providers.language import extractor, planner
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from apps.tasks.models import Attempt, PlanNode, PlanSource, Task
-from apps.tasks.services.plan import save_plan, start_planning
+from apps.tasks.services.plan import AgentRetired, requeue_planning, save_plan, start_planning
 from apps.tasks.services.stop import cancel_task, resume_task
 from apps.tasks.services.submit import Submitted, submit_task
 from apps.teams.models import Agent, Team
@@ -126,10 +126,14 @@ def plan(task: UUID) -> None:
     reply = planner().complete(request)
     parsed = parse_plan(_body(reply), agents=len(agents), areas=areas, policy=policy)
     _record_call(row, request, reply, parsed.reason.value if isinstance(parsed, Rejected) else "accepted")
-    if isinstance(parsed, Rejected):
-        _fall_back(row, agents, parsed.reason.value, policy)
-    else:
-        save_plan(task=row, plan=parsed, agents=agents, source=PlanSource.MODEL)
+    try:
+        if isinstance(parsed, Rejected):
+            _fall_back(row, agents, parsed.reason.value, policy)
+        else:
+            save_plan(task=row, plan=parsed, agents=agents, source=PlanSource.MODEL)
+    except AgentRetired:  # while the model thought: the next call is shown who is left
+        requeue_planning(task)
+        wake("plan", task)
     wake("dispatch", row.team_id)
 
 

@@ -22,6 +22,7 @@ from apps.memory.selectors import (
     notes_to_land,
     teams_with_unassigned_tasks,
 )
+from apps.memory.services.flushes import make_late_flushes
 from apps.memory.services.landing.reconcile import reconcile_agent, restore_agent, unknown_skills
 from apps.memory.services.recipients import deny_newcomers
 from apps.memory.services.segments import close_idle
@@ -75,6 +76,8 @@ def reconcile(*, restore: bool = False) -> int:
     for organization, team in Team.objects.filter(archived_at=None).values_list("organization_id", "pk"):
         with recording(organization) as ledger:
             deny_newcomers(team=team, ledger=ledger)
+        for late in make_late_flushes(team=team):
+            wake("flush", late)
     for agent in Agent.objects.filter(governed_files__isnull=False).distinct():
         if restore:
             restore_agent(agent=agent.pk, policy=policy)

@@ -9,8 +9,10 @@ from apps.conductor import story
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import resume, submit
 from apps.conductor.teams import AgentBusy, archive_team, retire_agent
+from apps.ledger import clock
 from apps.tasks.models import Attempt, PlanNode, PlanSource, Task
 from apps.tasks.services.plan import save_plan, start_planning
+from apps.teams.models import Agent, Team
 from apps.teams.selectors import active_agents
 from tests.flows.test_importing import bring_in, plain
 from tests.support.cast import Cast
@@ -101,3 +103,34 @@ class TestPlanning:
         assert caught.value.code == "agent_retired"
         assert not PlanNode.objects.exists()
         assert Task.objects.get().status == "planning"
+
+    def test_an_agent_that_went_while_the_model_thought_leads_to_a_new_plan_at_once(
+        self, committed_cast: Cast, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls: list[int] = []
+
+        class Planner:
+            def complete(self, request: object) -> ModelReply:
+                calls.append(1)
+                if len(calls) == 1:  # a retirement that had been decided just before the planner was shown the team
+                    Agent.objects.filter(pk=committed_cast.agents["backend"].pk).update(retired_at=clock.now())
+                return ModelReply(body=None, failure="off")
+
+        monkeypatch.setattr(story, "planner", Planner)
+        with embedded_pool(runtimes=ScriptedRuntime()) as pool:
+            submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x")
+            assert pool.drain(30)
+
+        assert len(calls) == 2
+        assert Task.objects.get().status == "completed"
+        assert not PlanNode.objects.filter(agent=committed_cast.agents["backend"]).exists()
+
+    def test_a_team_archived_since_the_page_was_drawn_takes_no_task(self, committed_cast: Cast) -> None:
+        shown = Team.objects.get(pk=committed_cast.team.pk)
+        archive_team(actor=committed_cast.operator, team=committed_cast.team)
+
+        with pytest.raises(WrongState) as caught:
+            submit(actor=committed_cast.operator, team=shown, prompt="x")
+
+        assert caught.value.code == "team_not_ready"
+        assert not Task.objects.exists()

@@ -18,6 +18,7 @@ from apps.conductor.importing import import_sessions
 from apps.conductor.models import ImportSource
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import close_thread
+from apps.conductor.sweep import reconcile
 from apps.ledger.models import Entry
 from apps.memory.models import Flush, Note, Recipient
 from apps.tasks.models import Attempt, Message, PlanNode, Span, Task
@@ -254,6 +255,25 @@ def test_a_gap_that_is_filled_after_the_flush_is_distilled_too(committed_cast: C
         assert pool.drain(30)
     (node,) = PlanNode.objects.all()
     assert node.status == "completed"
+    assert [row.nodes for row in Flush.objects.order_by("ordinal")] == [[], [str(node.pk)]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_gap_filled_just_before_a_kill_is_found_by_reconciling(committed_cast: Cast) -> None:
+    began = {"type": "prompt", "text": "Uploads"}
+    said = {"type": "message", "text": "The gateway must always check the size of every upload."}
+    with embedded_pool() as pool:
+        bring_in(committed_cast, plain(began, {"type": "end", "status": "interrupted"}))
+        assert pool.drain(30)
+        close_thread(actor=committed_cast.operator, team=committed_cast.team)
+        assert pool.drain(30)
+    bring_in(committed_cast, plain(began, said))  # nobody is woken: as after a kill
+
+    with embedded_pool() as pool:
+        reconcile()
+        assert pool.drain(30)
+
+    (node,) = PlanNode.objects.all()
     assert [row.nodes for row in Flush.objects.order_by("ordinal")] == [[], [str(node.pk)]]
 
 

@@ -92,6 +92,30 @@ class Assessed:
         return frozenset(item.agent for item in self.recipients if item.verdict == "granted")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Screened:
+    """A statement after safety."""
+
+    note: NoteText
+    rationale: str
+    skill_key: str
+    severity: Severity
+    redacted: bool
+    quarantined: bool
+    findings: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """What statements are judged against: the team, its candidates' own skills, its notes, and all vectors."""
+
+    agents: tuple[AgentProfile, ...]
+    candidates: frozenset[str]
+    skills: Mapping[str, Sequence[SkillProfile] | None]
+    old: Mapping[UUID, str]
+    vectors: Mapping[str, Vector]
+
+
 def assess(
     text: ProposedText,
     *,
@@ -101,60 +125,94 @@ def assess(
     itself: UUID | None = None,
 ) -> Assessed:
     """Screens, recognizes and places one statement. An error of the recognizer withholds; it never guesses."""
-    screened = screen_fields({"content": text.content, "description": text.description, "rationale": text.rationale})
+    return assess_all([text], team=team, candidates=candidates, policy=policy, itself=itself)[0]
+
+
+def assess_all(
+    texts: Sequence[ProposedText],
+    *,
+    team: Team,
+    candidates: Collection[UUID],
+    policy: Policy,
+    itself: UUID | None = None,
+) -> list[Assessed]:
+    """The same for the statements of one flush: the team is looked at once, and one batch goes to the encoder."""
+    screened = [_screen(text, policy) for text in texts]
+    ground = _survey(team, {str(agent) for agent in candidates}, [item.note for item in screened], itself)
+    return [_judge(item, ground, policy) for item in screened]
+
+
+def _screen(text: ProposedText, policy: Policy) -> _Screened:
+    fields = screen_fields({"content": text.content, "description": text.description, "rationale": text.rationale})
     key = screen_fields({"skill_key": text.skill_key.replace("-", " ")})["skill_key"]
-    content = screened["content"].text
-    description = cut(one_line(screened["description"].text), policy.note_description_chars)
-    skill_key = text.skill_key if not key.findings else fold_skill_key("", content=content) or ""
-    parts = [("skill_key", key), *screened.items()]
-    agents = [profile(agent) for agent in active_agents(team.pk)]
-    note = NoteText(content=content, description=description)
-    eligibility = audience_exclusions(f"{description}\n{content}", agents)
-    old = _old_notes(team, itself)
-    vectors = _vectors([*profiles.texts_to_embed(agents, note), *old.values()])
-    verdicts, calibration = _recognize(note, agents, {str(c) for c in candidates}, vectors, eligibility)
-    skills = {
-        item.key: own_skills(agent=UUID(item.key))
-        for item in verdicts
-        if item.reason is not WithholdReason.NOT_PARTICIPANT
-    }
-    vectors = vectors | _vectors(
-        [wanted for own in skills.values() for wanted in placement.texts_to_embed(note.whole, own or [])]
-    )
-    repeats = _compare(content, old, vectors, policy=policy)
-    return Assessed(
-        content=content,
-        description=description,
-        rationale=cut(screened["rationale"].text, policy.note_rationale_chars),
-        skill_key=skill_key,
+    content = fields["content"].text
+    parts = [("skill_key", key), *fields.items()]
+    return _Screened(
+        note=NoteText(
+            content=content, description=cut(one_line(fields["description"].text), policy.note_description_chars)
+        ),
+        rationale=cut(fields["rationale"].text, policy.note_rationale_chars),
+        skill_key=text.skill_key if not key.findings else fold_skill_key("", content=content) or "",
         severity=text.severity,
         redacted=any(item.redacted for _, item in parts),
         quarantined=any(item.quarantined for _, item in parts) or not content.strip(),
         findings=tuple({"field": name, **asdict(f)} for name, item in parts for f in item.findings),
+    )
+
+
+def _survey(team: Team, candidates: Collection[str], notes: Sequence[NoteText], itself: UUID | None) -> _Ground:
+    agents = tuple(profile(agent) for agent in active_agents(team.pk))
+    skills = {agent.key: own_skills(agent=UUID(agent.key)) for agent in agents if agent.key in candidates}
+    old = _old_notes(team, itself)
+    wanted = [*old.values()]
+    for note in notes:
+        wanted += [note.content, *profiles.texts_to_embed(agents, note)]
+        wanted += [text for own in skills.values() for text in placement.texts_to_embed(note.whole, own or [])]
+    return _Ground(
+        agents=agents,
+        candidates=frozenset(candidates),
+        skills=skills,
+        old=old,
+        vectors=_vectors(list(dict.fromkeys(wanted))),
+    )
+
+
+def _judge(item: _Screened, ground: _Ground, policy: Policy) -> Assessed:
+    note = item.note
+    eligibility = audience_exclusions(f"{note.description}\n{note.content}", ground.agents)
+    verdicts, calibration = _recognize(note, ground, eligibility)
+    repeats = _compare(note.content, ground, policy=policy)
+    return Assessed(
+        content=note.content,
+        description=note.description,
+        rationale=item.rationale,
+        skill_key=item.skill_key,
+        severity=item.severity,
+        redacted=item.redacted,
+        quarantined=item.quarantined,
+        findings=item.findings,
         audience_words=eligibility.has_audience_words,
-        recipients=tuple(
-            _recipient(item, note, skill_key, text.severity, skills.get(item.key), vectors, policy=policy)
-            for item in verdicts
-        ),
+        recipients=tuple(_recipient(verdict, item, ground, policy=policy) for verdict in verdicts),
         calibration=calibration,
         duplicate_of=UUID(repeats.of) if repeats.kind == "duplicate" and repeats.of else None,
         possible_update_of=UUID(repeats.of) if repeats.kind == "possible_update" and repeats.of else None,
     )
 
 
-def _recognize(
-    note: NoteText,
-    agents: Sequence[AgentProfile],
-    candidates: Collection[str],
-    vectors: Mapping[str, Vector],
-    eligibility: Eligibility,
-) -> tuple[tuple[CandidateScore, ...], str]:
+def _recognize(note: NoteText, ground: _Ground, eligibility: Eligibility) -> tuple[tuple[CandidateScore, ...], str]:
     try:
         calibration = load_calibration()
-        found = recognize(note, agents, candidates, vectors=vectors, calibration=calibration, eligibility=eligibility)
+        found = recognize(
+            note,
+            ground.agents,
+            ground.candidates,
+            vectors=ground.vectors,
+            calibration=calibration,
+            eligibility=eligibility,
+        )
     except Exception as error:
         log.exception("recognition failed", error=type(error).__name__)
-        return tuple(_withheld(agent.key, candidates, eligibility) for agent in agents), "failed"
+        return tuple(_withheld(agent.key, ground.candidates, eligibility) for agent in ground.agents), "failed"
     return found.verdicts, found.calibration_version
 
 
@@ -168,16 +226,7 @@ def _withheld(key: str, candidates: Collection[str], eligibility: Eligibility) -
     return CandidateScore(key=key, score_bp=None, threshold_bp=None, verdict="withheld", match_kind=None, reason=reason)
 
 
-def _recipient(
-    item: CandidateScore,
-    note: NoteText,
-    skill_key: str,
-    severity: Severity,
-    skills: Sequence[SkillProfile] | None,
-    vectors: Mapping[str, Vector],
-    *,
-    policy: Policy,
-) -> AssessedRecipient:
+def _recipient(item: CandidateScore, statement: _Screened, ground: _Ground, *, policy: Policy) -> AssessedRecipient:
     base = AssessedRecipient(
         agent=UUID(item.key),
         verdict=item.verdict,
@@ -188,15 +237,16 @@ def _recipient(
     )
     if item.reason is WithholdReason.NOT_PARTICIPANT:
         return base
-    if severity is Severity.SEVERE:
+    if statement.severity is Severity.SEVERE:
         return _placed(base, "instructions", "", None)
+    skills = ground.skills.get(item.key)
     if skills is None:
         return _placed(base, "", "", None, refusal=WithholdReason.RECOGNIZER_ERROR)
     found = place(
-        note_text=note.whole,
-        proposed_key=skill_key,
+        note_text=statement.note.whole,
+        proposed_key=statement.skill_key,
         own_skills=skills,
-        vectors=vectors,
+        vectors=ground.vectors,
         threshold_bp=policy.skill_threshold_bp,
     )
     return _placed(base, found.kind, found.skill_key, found.score_bp, refusal=found.reason)
@@ -237,7 +287,8 @@ def _old_notes(team: Team, itself: UUID | None) -> dict[UUID, str]:
     return dict((rows.exclude(pk=itself) if itself else rows).values_list("pk", "content"))
 
 
-def _compare(content: str, old: Mapping[UUID, str], vectors: Mapping[str, Vector], *, policy: Policy) -> Verdict:
-    vector = vectors.get(content) or _vectors([content]).get(content) or ()
-    existing = [ExistingNote(id=str(pk), text=text, vector=vectors.get(text, ())) for pk, text in old.items()]
-    return compare(content, vector, existing, policy=policy)
+def _compare(content: str, ground: _Ground, *, policy: Policy) -> Verdict:
+    existing = [
+        ExistingNote(id=str(pk), text=old, vector=ground.vectors.get(old, ())) for pk, old in ground.old.items()
+    ]
+    return compare(content, ground.vectors.get(content, ()), existing, policy=policy)

@@ -12,7 +12,7 @@ from django.db.models import Max
 from apps.ledger.services import recording
 from apps.memory.models import Landing, Note, tasks_of
 from apps.memory.selectors import participants, segment_tasks, uncovered_nodes
-from apps.memory.services.assess import Assessed, ProposedText, assess
+from apps.memory.services.assess import Assessed, ProposedText, assess_all
 from apps.memory.services.flushes import (
     ClaimedFlush,
     count_attempt,
@@ -73,12 +73,10 @@ def distil(*, claimed: ClaimedFlush, model: LanguageModel, policy: Policy) -> li
     team: Team = flush.segment.team
     candidates = participants(flush.segment, active_agents(team.pk).values_list("pk", flat=True))
     injected = _injected(team, material)
-    assessed: list[tuple[Statement, Assessed | None]] = []
-    for statement in found.statements:
-        if _was_injected(statement.text.content, injected, policy):
-            assessed.append((statement, None))
-        else:
-            assessed.append((statement, assess(statement.text, team=team, candidates=candidates, policy=policy)))
+    fresh = [item for item in found.statements if not _was_injected(item.text.content, injected, policy)]
+    judged = assess_all([item.text for item in fresh], team=team, candidates=candidates, policy=policy)
+    outcomes = dict(zip(fresh, judged, strict=True))
+    assessed = [(statement, outcomes.get(statement)) for statement in found.statements]
     return _finish(claimed, nodes, found, assessed, policy)
 
 

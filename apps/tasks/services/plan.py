@@ -50,6 +50,11 @@ def requeue_dead_planning() -> int:
     return dead.update(status=TaskStatus.QUEUED, planning_until=None)
 
 
+def requeue_planning(task: UUID) -> bool:
+    """Puts a task that its planner could not finish back at once; False when it is no longer planning."""
+    return bool(_tasks(task, TaskStatus.PLANNING).update(status=TaskStatus.QUEUED, planning_until=None))
+
+
 def save_plan(
     *, task: Task, plan: Accepted, agents: Sequence[Agent], source: PlanSource, reasons: Sequence[str] = ()
 ) -> bool:

@@ -41,11 +41,12 @@ def submit_task(*, actor: Principal, team: Team, prompt: str, plan_only: bool = 
 
     policy = settings.TIKITAKA_POLICY
     prompt = require("prompt", prompt, limit=policy.prompt_chars)
-    if team.archived_at is not None or active_agents(team.pk).count() < policy.team_agents_min:
-        raise TeamNotReady
     now = clock.now()
 
     with recording(team.organization_id, actor=actor.actor) as ledger:
+        open_team = Team.objects.select_for_update(no_key=True).filter(pk=team.pk, archived_at__isnull=True)
+        if not open_team.exists() or active_agents(team.pk).count() < policy.team_agents_min:
+            raise TeamNotReady
         (seq,) = take_numbers(team.pk, 1)
         task = Task.objects.create(
             id=new_id(),
