@@ -11,11 +11,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tikitaka.errors import Invalid
 
 SegmentSignal = Literal["fitted", "drift", "jsd"]
+RecognitionScore = Literal["logistic", "cosine"]
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "segment_signal": get_args(SegmentSignal),
+    "recognition_score": get_args(RecognitionScore),
+}
 
 
 def _bounded(default: int, low: int, high: int) -> Any:
@@ -66,6 +71,8 @@ class Policy:
     extractor_transcript_share_bp: int = _bounded(6_000, 0, 10_000)
     flush_attempts_max: int = _bounded(3, 1, 3)
 
+    recognition_score: RecognitionScore = "logistic"
+    cosine_threshold_bp: int = _bounded(3_000, 0, 10_000)
     skill_threshold_bp: int = _bounded(4_500, 0, 10_000)
     duplicate_bp: int = _bounded(9_000, 0, 10_000)
     possible_update_bp: int = _bounded(6_000, 0, 10_000)
@@ -110,9 +117,10 @@ def from_environment(environ: Mapping[str, str], *, prefix: str = "TIKITAKA_POLI
 
 
 def _parse(variable: str, text: str, item: dataclasses.Field[Any]) -> int | bool | str:
-    if item.name == "segment_signal":
-        if text not in ("fitted", "drift", "jsd"):
-            raise Invalid(**{variable: "must be fitted, drift or jsd"})
+    choices = _CHOICES.get(item.name)
+    if choices is not None:
+        if text not in choices:
+            raise Invalid(**{variable: f"must be {', '.join(choices[:-1])} or {choices[-1]}"})
         return text
     if isinstance(item.default, bool):
         if text not in ("0", "1", "true", "false"):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
+from django.conf import settings as configured
 
 from apps.conductor.models import Incident
 from apps.conductor.pool import embedded_pool
@@ -20,6 +21,7 @@ from apps.memory.services.review import approve, edit, revoke
 from tests.support.cast import Cast, add_agent
 from tests.support.notes import approved, landed, proposed, verdicts
 from tikitaka.errors import Invalid
+from tikitaka.policy import DEFAULT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,7 +35,7 @@ def moved(cast: Cast, note: Note, *names: str) -> Note:
         actor=cast.owner,
         note=note,
         shown_digest=note.content_digest,
-        policy=settings.TIKITAKA_POLICY,
+        policy=configured.TIKITAKA_POLICY,
         recipients=wanted,
     )
 
@@ -175,3 +177,12 @@ def test_a_workspace_that_is_away_keeps_the_removal_waiting(committed_cast: Cast
 
     assert Landing.objects.get(note=note).status == "removed"
     assert not (folder / ".agents" / "skills" / "upload-limits" / "SKILL.md").exists()
+
+
+def test_the_policy_may_select_the_plain_cosine(committed_cast: Cast, settings) -> None:
+    settings.TIKITAKA_POLICY = replace(DEFAULT, recognition_score="cosine", cosine_threshold_bp=0)
+
+    note = proposed(committed_cast, to=("backend", "frontend", "security"))
+
+    assert note.calibration == "cosine-0"
+    assert {row.verdict for row in assessed_rows(note)} == {"granted"}

@@ -100,6 +100,7 @@ class TestPolicy:
             ("WIDTH", "x"),
             ("WIDTH", "-1"),
             ("SEGMENT_SIGNAL", "magic"),
+            ("RECOGNITION_SCORE", "guess"),
             ("REVIEW_ALL", "maybe"),
             ("AUTO_GRANT", "true"),
             ("NO_SUCH", "1"),

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tikitaka.routing.profiles import Score
+from tikitaka.policy import Policy, RecognitionScore
 from tikitaka.routing.vectors import Array
 
 
@@ -40,7 +40,7 @@ class Calibration:
     """
 
     version: str
-    score: Score
+    score: RecognitionScore
     coefficients: Mapping[str, float]
     threshold_bp: int
     floor_bp: int
@@ -76,10 +76,15 @@ def load_calibration() -> Calibration:
     return calibration_of(read_coefficients("tikitaka.routing"))
 
 
+def calibration_in_force(policy: Policy) -> Calibration:
+    """The fitted calibration, unless the policy selects the plain cosine."""
+    if policy.recognition_score == "cosine":
+        return cosine_calibration(policy.cosine_threshold_bp)
+    return load_calibration()
+
+
 def cosine_calibration(threshold_bp: int) -> Calibration:
-    """The selectable plain cosine of note and whole profile with a fixed threshold; it does not separate
-    agents.
-    """
+    """The plain cosine of note and whole profile with a fixed threshold; it does not separate agents."""
     return Calibration(
         version=f"cosine-{threshold_bp}",
         score="cosine",

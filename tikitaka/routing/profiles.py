@@ -6,11 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from tikitaka.policy import RecognitionScore
 from tikitaka.routing.words import content_stems, sentence_spans
-
-Score = Literal["logistic", "cosine"]
 
 _CLAUSE_BREAK = re.compile(r"[,;:、，；]|\s(?:and|und|et|y)\s")
 
@@ -69,7 +67,9 @@ def distinct_profiles(agents: Sequence[AgentProfile]) -> tuple[DistinctProfile, 
     )
 
 
-def texts_to_embed(agents: Sequence[AgentProfile], note: NoteText, *, score: Score = "logistic") -> tuple[str, ...]:
+def texts_to_embed(
+    agents: Sequence[AgentProfile], note: NoteText, *, score: RecognitionScore = "logistic"
+) -> tuple[str, ...]:
     """Every text whose vector `recognize` looks up, without repetition, for one batch."""
     if score == "cosine":
         return tuple(dict.fromkeys([note.whole, *(agent.whole for agent in agents)]))

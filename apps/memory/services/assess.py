@@ -24,7 +24,7 @@ from tikitaka.policy import Policy
 from tikitaka.ports import Vector
 from tikitaka.review.states import NoteStatus
 from tikitaka.routing import placement, profiles
-from tikitaka.routing.calibration import load_calibration
+from tikitaka.routing.calibration import calibration_in_force
 from tikitaka.routing.eligibility import Eligibility, audience_exclusions
 from tikitaka.routing.placement import SkillProfile, place
 from tikitaka.routing.profiles import AgentProfile, NoteText
@@ -138,7 +138,7 @@ def assess_all(
 ) -> list[Assessed]:
     """The same for the statements of one flush: the team is looked at once, and one batch goes to the encoder."""
     screened = [_screen(text, policy) for text in texts]
-    ground = _survey(team, {str(agent) for agent in candidates}, [item.note for item in screened], itself)
+    ground = _survey(team, {str(agent) for agent in candidates}, [item.note for item in screened], itself, policy)
     return [_judge(item, ground, policy) for item in screened]
 
 
@@ -160,13 +160,15 @@ def _screen(text: ProposedText, policy: Policy) -> _Screened:
     )
 
 
-def _survey(team: Team, candidates: Collection[str], notes: Sequence[NoteText], itself: UUID | None) -> _Ground:
+def _survey(
+    team: Team, candidates: Collection[str], notes: Sequence[NoteText], itself: UUID | None, policy: Policy
+) -> _Ground:
     agents = tuple(profile(agent) for agent in active_agents(team.pk))
     skills = {agent.key: own_skills(agent=UUID(agent.key)) for agent in agents if agent.key in candidates}
     old = _old_notes(team, itself)
     wanted = [*old.values()]
     for note in notes:
-        wanted += [note.content, *profiles.texts_to_embed(agents, note)]
+        wanted += [note.content, *profiles.texts_to_embed(agents, note, score=policy.recognition_score)]
         wanted += [text for own in skills.values() for text in placement.texts_to_embed(note.whole, own or [])]
     return _Ground(
         agents=agents,
@@ -180,7 +182,7 @@ def _survey(team: Team, candidates: Collection[str], notes: Sequence[NoteText], 
 def _judge(item: _Screened, ground: _Ground, policy: Policy) -> Assessed:
     note = item.note
     eligibility = audience_exclusions(f"{note.description}\n{note.content}", ground.agents)
-    verdicts, calibration = _recognize(note, ground, eligibility)
+    verdicts, calibration = _recognize(note, ground, eligibility, policy)
     repeats = _compare(note.content, ground, policy=policy)
     return Assessed(
         content=note.content,
@@ -199,9 +201,11 @@ def _judge(item: _Screened, ground: _Ground, policy: Policy) -> Assessed:
     )
 
 
-def _recognize(note: NoteText, ground: _Ground, eligibility: Eligibility) -> tuple[tuple[CandidateScore, ...], str]:
+def _recognize(
+    note: NoteText, ground: _Ground, eligibility: Eligibility, policy: Policy
+) -> tuple[tuple[CandidateScore, ...], str]:
     try:
-        calibration = load_calibration()
+        calibration = calibration_in_force(policy)
         found = recognize(
             note,
             ground.agents,
