@@ -7,19 +7,24 @@ from uuid import UUID
 
 from apps.conductor import story
 from apps.conductor.runner import Runner
+from apps.providers.services.requests import encode_request
 
 Job = Callable[[UUID], None]
 
 
 def jobs(runner: Runner) -> Mapping[str, Job]:
     """The jobs of a process that runs attempts with `runner`."""
+    return {**everyday_jobs(), "dispatch": runner.dispatch, "kill": runner.kill}
+
+
+def everyday_jobs() -> Mapping[str, Job]:
+    """The jobs that any process can do."""
     return {
         "assign": story.assign_segments,
         "plan": story.plan,
-        "dispatch": runner.dispatch,
-        "kill": runner.kill,
         "settle": story.settle,
         "consider_drift": story.consider_drift,
+        "embed": encode_request,
         "flush": story.flush,
         "land": story.land,
         "remove": story.remove,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -15,6 +16,7 @@ from django.db import connections
 from apps.conductor import wake as waking
 from apps.conductor.jobs import jobs
 from apps.conductor.runner import Runner
+from apps.conductor.wake import Binding
 from apps.providers.runtimes import runtime
 from tikitaka.errors import TikiTakaError
 from tikitaka.policy import Policy
@@ -70,11 +72,16 @@ class EmbeddedPool:
         policy: Policy | None = None,
         runtimes: Callable[[str], AgentRuntime] = runtime,
         slots: int | None = None,
+        here: Collection[str] | None = None,
+        elsewhere: Binding | None = None,
     ) -> None:
+        """All jobs are done here, or only some and the others go `elsewhere`."""
         slots = slots or settings.TIKITAKA_WORKERS
+        self._here, self._elsewhere = here, elsewhere
         self._attempts = Threads("attempt", slots)
         self._threads = Threads("job", _JOB_THREADS)
-        self.runner = Runner(start=self._attempts.start, slots=slots, policy=policy, runtimes=runtimes)
+        offer = partial(elsewhere.wake, "dispatch") if elsewhere else None
+        self.runner = Runner(start=self._attempts.start, slots=slots, policy=policy, runtimes=runtimes, offer=offer)
         self._jobs = jobs(self.runner)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -85,6 +92,9 @@ class EmbeddedPool:
         """Asks for a job; asking again before it starts changes nothing."""
         if job == "kill":
             self.runner.kill(subject)
+            return
+        if self._elsewhere is not None and self._here is not None and job not in self._here:
+            self._elsewhere.wake(job, subject)
             return
         key = (job, subject)
         with self._lock:
@@ -100,6 +110,12 @@ class EmbeddedPool:
         """Waits until nothing is asked for, nothing runs and every end is written; False when that takes too long."""
         with self._changed:
             return self._changed.wait_for(self._idle, timeout=timeout_s)
+
+    def wait_for(self, job: str, subject: UUID) -> None:
+        """Waits until nobody asks for this job any more and nobody does it."""
+        key = (job, subject)
+        with self._changed:
+            self._changed.wait_for(lambda: key not in self._asked and key not in self._running)
 
     def stop(self) -> None:
         """Ends the pool: attempts are killed, jobs finish what they do."""

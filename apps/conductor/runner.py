@@ -6,6 +6,7 @@ A dispatch settles all ends of a team that have come in and claims what they mad
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ from tikitaka.scheduling.locks import contains, lock_prefixes
 log = structlog.get_logger(__name__)
 _WATCH_S = 1.0
 _AGAIN_S = 1.0
+_OFFER_S = 0.5
 _DATABASE_AWAY = (OperationalError, InterfaceError)
 _DATA_FAULTS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
 
@@ -57,12 +59,18 @@ class Runner:
         slots: int,
         policy: Policy | None = None,
         runtimes: Callable[[str], AgentRuntime] = runtime,
+        offer: Callable[[UUID], None] | None = None,
     ) -> None:
+        """`start` runs an attempt in a thread; `offer` tells other processes of a team that has no room here."""
         self._start = start
+        self._offer = offer
+        self._offered: dict[UUID, float] = {}
         self._slots = slots
         self._policy: Policy = policy or settings.TIKITAKA_POLICY
         self._runtimes = runtimes
         self._lock = threading.Lock()
+        self._room = threading.Condition(self._lock)
+        self._draining = False
         self._claiming = threading.Lock()  # held from counting free slots to taking them, or two teams take one
         self._live: dict[UUID, Live] = {}
         self._ends: dict[UUID, list[Ended]] = defaultdict(list)
@@ -76,7 +84,7 @@ class Runner:
         ends: list[Ended] = []
         try:
             with self._claiming:
-                free = self._slots - len(self._live)
+                free = 0 if self._draining else self._slots - len(self._live)
                 finished, claimed = self._settle_and_claim(team, ends, free)
                 self._take_slots(claimed)
         except BaseException as error:
@@ -121,11 +129,17 @@ class Runner:
 
     def _wait_for_slot(self, team: UUID) -> None:
         """The next end wakes the team; a slot that came free since the claim looked has no end to come."""
+        now = time.monotonic()
         with self._lock:
             full = len(self._live) >= self._slots
             if full:
                 self._hungry.add(team)
-        if not full:
+            offered = self._offered.get(team, 0.0)
+            if now - offered >= _OFFER_S:
+                self._offered[team] = now
+        if self._offer is not None and now - offered >= _OFFER_S:
+            self._offer(team)
+        if not full and not self._draining:
             wake("dispatch", team)
 
     def _write_each_alone(self, team: UUID, ends: list[Ended]) -> None:
@@ -179,6 +193,17 @@ class Runner:
         with self._lock:
             return bool(self._live or self._ends)
 
+    def wait_for_room(self) -> None:
+        """Waits until another attempt could begin here, or none begins any more."""
+        with self._room:
+            self._room.wait_for(lambda: len(self._live) < self._slots or self._draining)
+
+    def stop_claiming(self) -> None:
+        """Attempts that run end and are settled; none begins."""
+        with self._room:
+            self._draining = True
+            self._room.notify_all()
+
     def stop(self) -> None:
         """Kills everything that runs here, for the end of the process."""
         self._stopping.set()
@@ -216,6 +241,7 @@ class Runner:
         ended = _redacted(claimed, end) if end is not None else None
         with self._lock:
             self._live.pop(claimed.attempt, None)
+            self._room.notify_all()
             if ended is not None and not self._stopping.is_set():
                 self._ends[claimed.team].append(ended)
             hungry, self._hungry = self._hungry, set()

@@ -27,6 +27,7 @@ from apps.memory.services.landing.reconcile import reconcile_agent, restore_agen
 from apps.memory.services.recipients import deny_newcomers
 from apps.memory.services.segments import close_idle
 from apps.memory.services.withdraw import expire_note
+from apps.providers.services.requests import clear_requests, waiting_requests
 from apps.tasks.models import Task, TaskStatus
 from apps.tasks.services.plan import requeue_dead_planning
 from apps.tasks.services.stop import end_expired
@@ -54,6 +55,10 @@ def sweep() -> Counter[str]:
         wake("plan", task)
     for team in Task.objects.filter(status=TaskStatus.RUNNING).values_list("team_id", flat=True).distinct():
         wake("dispatch", team)
+    clear_requests()
+    for request in waiting_requests():
+        found["unencoded_texts"] += 1
+        wake("embed", request)
     found["idle_segments"] = len(close_idle(policy=policy))
     found["due_flushes"] = wake_flushes()
     found["expired_notes"] = sum(expire_note(note=note) for note in expired_notes(clock.now()))

@@ -1,8 +1,11 @@
-"""Vectors that have been computed once. Two models never meet: the key holds the digest of the weights."""
+"""Vectors that have been computed once, and requests for more. Two models never meet: the key holds their digest."""
 
 from __future__ import annotations
 
 from django.db import models
+from django.utils import timezone
+
+from apps.ledger.ids import new_id
 
 
 class VectorCache(models.Model):
@@ -20,3 +23,16 @@ class VectorCache(models.Model):
 
     def __str__(self) -> str:
         return self.text_digest
+
+
+class EmbedRequest(models.Model):
+    """Texts that a process without an encoder waits for; emptied when they are encoded, deleted soon after."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    model_digest = models.CharField(max_length=64)
+    texts = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    done_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.pk)

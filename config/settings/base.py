@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.templatetags.static import static
 
+from config.broker import celery_settings
 from config.env import Environment
 from config.logs import configure_structlog, logging_settings
 from tikitaka.policy import from_environment
@@ -123,6 +124,14 @@ TIKITAKA_MODEL_URL = env.text("TIKITAKA_MODEL_URL", "")
 TIKITAKA_MODEL_NAME = env.text("TIKITAKA_MODEL_NAME", "")
 TIKITAKA_MODEL_KEY = env.text("TIKITAKA_MODEL_KEY", "")
 TIKITAKA_WORKERS = env.number("TIKITAKA_WORKERS", 8, low=1, high=64)
+TIKITAKA_DRAIN_S = env.number("TIKITAKA_DRAIN_S", 600, low=0, high=3_600)
+
+# --- the broker: without one the embedded binding does everything in one process
+
+TIKITAKA_BROKER_URL = env.text("TIKITAKA_BROKER_URL", "") or env.text("REDIS_URL", "")
+TIKITAKA_EMBED_HERE = env.flag("TIKITAKA_EMBED_HERE", default=not TIKITAKA_BROKER_URL)
+TIKITAKA_EMBED_WAIT_S = env.number("TIKITAKA_EMBED_WAIT_S", 60, low=1, high=600)
+globals().update(celery_settings(TIKITAKA_BROKER_URL, prefix=env.text("TIKITAKA_BROKER_PREFIX", "")))
 
 LOGGING = logging_settings(env.choice("TIKITAKA_LOG", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")))
 configure_structlog()

@@ -14,6 +14,7 @@ import structlog
 
 from apps.memory.models import Note
 from apps.memory.services.landing.reconcile import own_skills
+from apps.providers.embedding.remote import EncoderAway
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from apps.teams.models import Team
 from apps.teams.selectors import active_agents, profile
@@ -275,11 +276,16 @@ def _placed(
 
 
 def _vectors(texts: Sequence[str]) -> dict[str, Vector]:
-    """Without an encoder there are no vectors, and then every candidate is withheld as an error of recognition."""
+    """Without an encoder there are no vectors, and then every candidate is withheld as an error of recognition.
+
+    An encoder that is away for a while is no verdict: whoever asked tries again.
+    """
     try:
         return dict(vectors_for(texts))
     except EncoderOff:
         return {}
+    except EncoderAway:
+        raise
     except Exception as error:
         log.exception("the encoder failed", error=type(error).__name__)
         return {}

@@ -1,4 +1,7 @@
-"""Sentence encoders: sbert (the MiniLM weights of the package), fake (hashing, for tests), off."""
+"""Sentence encoders: sbert (the MiniLM weights of the package), fake (hashing, for tests), off.
+
+Where a broker is configured, only the `embed` worker encodes; everybody else asks it and waits.
+"""
 
 from __future__ import annotations
 
@@ -24,4 +27,21 @@ def _embedder(kind: str) -> Embedder | None:
 
 def embedder() -> Embedder | None:
     """The configured encoder; None when it is off, and then nothing is recognized and everything is withheld."""
+    if settings.TIKITAKA_EMBED_HERE or settings.TIKITAKA_EMBEDDER == "off":
+        return own_embedder()
+    from apps.providers.embedding.remote import RemoteEmbedder
+
+    return RemoteEmbedder(settings.TIKITAKA_EMBEDDER)
+
+
+def own_embedder() -> Embedder | None:
+    """The encoder of this very process, for whoever answers requests."""
     return _embedder(settings.TIKITAKA_EMBEDDER)
+
+
+def preload_encoder() -> None:
+    """Loads the model before a worker forks, so that its children share one copy; refuses missing or other weights."""
+    encoder = own_embedder()
+    load = getattr(encoder, "load", None)
+    if load is not None:
+        load()

@@ -25,6 +25,12 @@ class EncoderThread:
         self._queue: queue.SimpleQueue[tuple[list[str], Future[list[Vector]]]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._model: Any = None
+
+    def load(self) -> None:
+        """Loads the model now, in the calling thread: a worker does so once, and its children share the memory."""
+        if self._model is None:
+            self._model = self._load()
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Unit vectors of 384 places; a text is read up to 256 word pieces."""
@@ -39,12 +45,11 @@ class EncoderThread:
         return future.result(timeout=_WAIT_S)
 
     def _work(self) -> None:
-        model: Any = None
         while True:
             texts, future = self._queue.get()
             try:
-                model = model or self._load()
-                future.set_result(_encode(model, texts))
+                self.load()
+                future.set_result(_encode(self._model, texts))
             except Exception as error:  # noqa: BLE001 whoever waits must be told
                 future.set_exception(error)
 
