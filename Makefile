@@ -1,9 +1,9 @@
-.PHONY: help setup demo serve test check format bench
+.PHONY: help setup demo serve test test-services check format bench
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 
 help: ## Show the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 setup: ## Make .venv with the pinned requirements
 	@scripts/setup
@@ -15,7 +15,10 @@ serve: setup ## Site and worker in one process, on the demo's data
 	@$(PY) manage.py serve
 
 test: setup ## The suite that needs no service, no root and no network
-	@$(PY) -m pytest -n 2 tests
+	@$(PY) -m pytest -n 2 tests --ignore=tests/services
+
+test-services: setup ## The whole suite on PostgreSQL and Redis, with real worker processes
+	@scripts/test-services
 
 check: setup ## Linters, types, layers, migrations, deployment checks
 	@.venv/bin/ruff check .

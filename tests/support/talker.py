@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,16 @@ def emit(**event):
 def item(kind, number=[0], **fields):  # noqa: B006 a counter
     number[0] += 1
     emit(type="item.completed", item={"id": f"item_{number[0]}", "type": kind, **fields})
+
+
+def kill_worker():
+    """Kills the nearest ancestor that is a worker, as a node that exhausts its machine would."""
+    pid = os.getppid()
+    while pid > 1:
+        if b"celery" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(60)
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
 def main():
@@ -56,6 +67,16 @@ def main():
         elif word == "read":
             path = Path(argument)
             item("agent_message", text=path.read_text() if path.exists() else "(absent)")
+        elif word == "probe":
+            seconds, folder = argument.split(" ", 1)
+            mark = Path(folder) / f"here-{os.getpid()}"
+            mark.touch()
+            inside = sum(1 for _ in Path(folder).glob("here-*"))
+            (Path(folder) / f"saw-{os.getpid()}").write_text(str(inside))
+            time.sleep(float(seconds))
+            mark.unlink()
+        elif word == "kill-worker":
+            kill_worker()
         elif word == "change":
             item("file_change", changes=[{"path": argument, "kind": "update"}], status="completed")
 

@@ -1,0 +1,157 @@
+"""Tasks on real worker processes, with a real broker: limits, losses, kills, cancelling, draining."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from apps.conductor.story import cancel, submit
+from apps.tasks.models import AgentLease, Attempt, Task, TreeLock
+from tests.support.cast import Cast
+from tests.support.plans import node
+from tests.support.workers import Fleet, empty_broker, fleet, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+EVERYTHING = "control,nodes,embed,flush"
+
+
+@pytest.fixture
+def workers(committed_cast: Cast, tmp_path: Path) -> Iterator[Fleet]:
+    with fleet(tmp_path) as found:
+        yield found
+
+
+def submitted(cast: Cast, *plan: dict) -> Task:
+    return submit(actor=cast.operator, team=cast.team, prompt="x", plan=list(plan)).task
+
+
+def settled(task: Task, seconds: float = 60) -> Task:
+    def ended() -> bool:
+        return Task.objects.filter(pk=task.pk, settled_at__isnull=False).exists()
+
+    def state() -> str:
+        attempts = Attempt.objects.values("status", "error", "error_detail")
+        return f"{list(Task.objects.values('status', 'segment_id'))} {list(attempts)}"
+
+    def state() -> str:
+        attempts = Attempt.objects.values("status", "error", "error_detail")
+        return f"{list(Task.objects.values('status', 'segment_id'))} {list(attempts)}"
+
+    wait_until(ended, seconds, state)
+    return Task.objects.get(pk=task.pk)
+
+
+def nothing_is_held() -> bool:
+    return not AgentLease.objects.exists() and not TreeLock.objects.exists()
+
+
+def test_a_task_runs_from_prompt_to_end(committed_cast: Cast, workers: Fleet) -> None:
+    workers.start(EVERYTHING, size=4)
+    task = submitted(committed_cast, node(1), node(2, after=(1,)), node(3, after=(2,)))
+    assert settled(task).status == "completed"
+    assert nothing_is_held()
+
+
+class TestPeak:
+    """Four workers with room for eight attempts each; the programs themselves count how many are inside."""
+
+    CASES = (
+        ("disjoint areas", 4, (node(2, area="backend"), node(3, area="frontend")), 2),
+        ("overlapping areas", 4, (node(2, area="general"), node(3, area="frontend")), 1),
+        ("the same agent", 4, (node(2, area="backend"), node(2, area="frontend")), 1),
+        ("width one", 1, (node(2, area="backend"), node(3, area="frontend")), 1),
+    )
+
+    def test_peak_in_flight(self, committed_cast: Cast, workers: Fleet, tmp_path: Path) -> None:
+        workers.start("nodes", count=4)
+        workers.start("control,embed", size=4)
+        seen = {}
+        for name, width, plan, _ in self.CASES:
+            folder = tmp_path / name.replace(" ", "-")
+            folder.mkdir()
+            type(committed_cast.team).objects.filter(pk=committed_cast.team.pk).update(width=width)
+            nodes = [{**item, "instruction": f"do: probe 1 {folder}\ndo: say done"} for item in plan]
+            assert settled(submitted(committed_cast, *nodes)).status == "completed"
+            seen[name] = max(int(file.read_text()) for file in folder.glob("saw-*"))
+        assert seen == {name: peak for name, _, _, peak in self.CASES}
+
+
+class TestLostWorkers:
+    def test_a_node_that_kills_its_worker_fails_after_two_attempts(self, committed_cast: Cast, workers: Fleet) -> None:
+        workers.environment |= SHORT_LEASES
+        workers.start("control,embed", size=4)
+        workers.start("nodes", count=3)
+        task = submitted(committed_cast, node(2, "do: kill-worker"), node(3, "do: say fine", area="frontend"))
+
+        def swept() -> bool:
+            workers.sweep()
+            return Task.objects.filter(pk=task.pk, settled_at__isnull=False).exists()
+
+        wait_until(swept, 90)
+        assert settled(task).status == "partial"
+        attempts = Attempt.objects.filter(node__agent=committed_cast.agents["backend"]).order_by("number")
+        assert list(attempts.values_list("status", "error")) == [("interrupted", "interrupted")] * 2
+        assert nothing_is_held()
+
+    def test_messages_that_are_lost_are_found_by_the_sweep(self, committed_cast: Cast, workers: Fleet) -> None:
+        task = submitted(committed_cast, node(2), node(3, after=(1,)))
+        empty_broker(workers.prefix)
+        workers.start(EVERYTHING, size=4)
+
+        def swept() -> bool:
+            workers.sweep()
+            return Task.objects.filter(pk=task.pk, settled_at__isnull=False).exists()
+
+        wait_until(swept, 60)
+        assert settled(task).status == "completed"
+
+
+class TestCancel:
+    def test_children_on_another_worker_are_gone_within_two_seconds(self, committed_cast: Cast, workers: Fleet) -> None:
+        workers.start(EVERYTHING, size=4)
+        task = submitted(committed_cast, node(2, "do: think busy\ndo: spawn 300\ndo: sleep 300"))
+        wait_until(lambda: Attempt.objects.filter(status="running", spans__isnull=False).exists(), 30)
+        workspace = str(committed_cast.folder("backend"))
+        assert programs_in(workspace)
+
+        cancel(actor=committed_cast.operator, task=Task.objects.get(pk=task.pk))
+
+        wait_until(lambda: not programs_in(workspace), 2, lambda: str(programs_in(workspace)))
+        assert settled(task, 10).status == "cancelled"
+        assert nothing_is_held()
+
+
+class TestDraining:
+    def test_a_drained_worker_ends_what_runs_and_takes_nothing_new(self, committed_cast: Cast, workers: Fleet) -> None:
+        workers.start("control,embed", size=4)
+        workers.start("nodes")
+        (draining,) = workers.workers[1:]
+        task = submitted(committed_cast, node(2, "do: think\ndo: sleep 3\ndo: say kept"), node(3, after=(1,)))
+        wait_until(lambda: Attempt.objects.filter(status="running").exists(), 30)
+
+        draining.send_signal(signal.SIGTERM)
+        assert draining.wait(timeout=30) == 0
+
+        first = Attempt.objects.get()
+        assert (first.status, first.output) == ("completed", "kept")
+        workers.start("nodes")
+        assert settled(task).status == "completed"
+
+
+SHORT_LEASES = {"TIKITAKA_POLICY_LEASE_S": "5", "TIKITAKA_POLICY_LEASE_RENEW_S": "2"}
+
+
+def programs_in(folder: str) -> list[int]:
+    """The processes whose working directory is an agent's workspace."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if str((entry / "cwd").readlink()) == folder:
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found

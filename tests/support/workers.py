@@ -1,0 +1,121 @@
+"""Real worker processes on the test's own database, on a broker that is its own by a key prefix."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+import redis
+from celery import Celery
+from django.conf import settings
+
+from apps.conductor import broker
+from config.broker import celery_settings
+from tests.support import processes
+
+BROKER = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
+_START_S = 40
+
+
+@dataclass(slots=True)
+class Fleet:
+    """The workers of one test. `environment` is what each of them is started with."""
+
+    environment: dict[str, str]
+    logs: Path
+    prefix: str
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, queues: str, *, count: int = 1, pool: str = "threads", size: int = 1, **environment: str) -> None:
+        """Starts workers and waits until they take messages."""
+        fresh = [self._start(queues, pool, size, environment) for _ in range(count)]
+        for worker, log in fresh:
+            wait_until(lambda log=log: b"ready." in log.read_bytes(), _START_S, lambda log=log: log.read_text()[-2000:])
+            self.workers.append(worker)
+
+    def sweep(self) -> None:
+        """`manage.py sweep` as the sweeper does it: it wakes, and does no work of its own."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", "sweeper", "--once"],
+            cwd=processes.ROOT,
+            env=self.environment,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()[-2000:]
+
+    def end(self, how: signal.Signals = signal.SIGKILL) -> None:
+        """Ends every worker, each by its own id."""
+        for worker in self.workers:
+            if worker.poll() is None:
+                worker.send_signal(how)
+        for worker in self.workers:
+            worker.wait(timeout=60)
+        self.workers.clear()
+
+    def _start(
+        self, queues: str, pool: str, size: int, environment: dict[str, str]
+    ) -> tuple[subprocess.Popen[bytes], Path]:
+        log = self.logs / f"worker-{queues}-{uuid4().hex[:6]}.log"
+        command = ["-m", "celery", "-A", "config.celery", "worker", "-Q", queues, "-P", pool, "-c", str(size)]
+        with log.open("wb") as stream:
+            worker = subprocess.Popen(
+                [sys.executable, *command, "-n", f"{uuid4().hex[:8]}@test", "-l", "INFO", "--without-gossip",
+                 "--without-mingle", "--without-heartbeat"],
+                cwd=processes.ROOT,
+                env={**self.environment, **environment},
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        return worker, log
+
+
+@contextmanager
+def fleet(folder: Path, **environment: str) -> Iterator[Fleet]:
+    """Workers for the block; this process's own wake-ups go to the same broker."""
+    prefix = f"test-{uuid4().hex[:8]}:"
+    values = {
+        **processes.environment(),
+        "TIKITAKA_BROKER_URL": BROKER,
+        "TIKITAKA_BROKER_PREFIX": prefix,
+        "C_FORCE_ROOT": "1",
+        "TIKITAKA_LOG": "INFO",
+        **environment,
+    }
+    before = settings.TIKITAKA_BROKER_URL, broker.app
+    broker.app = Celery("test", set_as_current=False)
+    broker.app.config_from_object(celery_settings(BROKER, prefix=prefix), namespace="CELERY")
+    settings.TIKITAKA_BROKER_URL = BROKER
+    found = Fleet(environment=values, logs=folder, prefix=prefix)
+    try:
+        yield found
+    finally:
+        found.end()
+        broker.app.close()
+        settings.TIKITAKA_BROKER_URL, broker.app = before
+        empty_broker(prefix)
+
+
+def empty_broker(prefix: str) -> int:
+    """Forgets every message of one test; how many keys went."""
+    client = redis.Redis.from_url(BROKER)
+    keys = list(client.scan_iter(match=f"{prefix}*"))
+    return int(client.delete(*keys)) if keys else 0
+
+
+def wait_until(found: Callable[[], bool], seconds: float, why: Callable[[], str] = lambda: "") -> None:
+    """Looks again and again; fails with what `why` says when it takes longer."""
+    deadline = time.monotonic() + seconds
+    while not found():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {why()}")
+        time.sleep(0.05)
