@@ -36,10 +36,6 @@ def settled(task: Task, seconds: float = 60) -> Task:
         attempts = Attempt.objects.values("status", "error", "error_detail")
         return f"{list(Task.objects.values('status', 'segment_id'))} {list(attempts)}"
 
-    def state() -> str:
-        attempts = Attempt.objects.values("status", "error", "error_detail")
-        return f"{list(Task.objects.values('status', 'segment_id'))} {list(attempts)}"
-
     wait_until(ended, seconds, state)
     return Task.objects.get(pk=task.pk)
 
