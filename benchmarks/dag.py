@@ -3,11 +3,15 @@
 Prints one JSON line: milliseconds per node for graphs of 8, 100 and 1 000 nodes, the delay from a node's last
 dependency to its start, and wall time over critical path when one branch is four times longer than the others.
 Where langgraph and its SQLite saver are installed, the same graphs run through them in the same rounds.
+
+With `--production` the graphs run over Celery and Redis on PostgreSQL, in a worker process of its own; the servers are
+those that DATABASE_URL and REDIS_URL name, and a database is made there for the time of the run.
 """
 
 from __future__ import annotations
 
 import argparse
+import getpass
 import importlib.util
 import json
 import operator
@@ -15,12 +19,16 @@ import os
 import shutil
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypedDict
+from urllib.parse import urlsplit, urlunsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = (8, 100, 1_000)
@@ -32,20 +40,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
+    parser.add_argument("--production", action="store_true", help="Celery, Redis and PostgreSQL instead of one process")
+    parser.add_argument("--work", metavar="TIMES", help=argparse.SUPPRESS)  # how this file starts its own worker
     options = parser.parse_args()
+    if options.work:
+        return work(Path(options.work))
     memory = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="tikitaka-bench-", dir=memory if memory.is_dir() else None))
     try:
-        print(json.dumps(measure(folder, options.rounds, options.sizes)))
+        with production(folder) if options.production else nullcontext():
+            print(json.dumps(measure(folder, options.rounds, options.sizes, production=options.production)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def measure(folder: Path, rounds: int, sizes: list[int]) -> dict:
-    ours = Ours(folder)
+def measure(folder: Path, rounds: int, sizes: list[int], *, production: bool) -> dict:
+    ours = Brokered(folder) if production else Ours(folder)
     ours.run(layered(AGENTS), _no_time)  # threads and connections are up before anything is timed
     peer = peer_of(folder)
-    result: dict = {"file_system": "memory" if str(folder).startswith("/dev/shm") else "disk", "rounds": rounds}
+    system = "memory" if str(folder).startswith("/dev/shm") else "disk"
+    result: dict = {"binding": ours.binding, "file_system": ours.file_system or system, "rounds": rounds}
     for size in sizes:
         graph = layered(size)
         times: dict[str, list[float]] = {"tikitaka": [], "langgraph": []}
@@ -110,31 +124,36 @@ def summary(values: dict[str, list[float]]) -> dict[str, float]:
 class Ours:
     """A migrated database in `folder`, a team of eight agents, plans straight from the planner's rules."""
 
-    def __init__(self, folder: Path) -> None:
-        sys.path.insert(0, str(ROOT))
-        os.environ |= {
-            "TIKITAKA_DATA": str(folder / "data"),
-            "TIKITAKA_EMBEDDER": "off",
-            "DJANGO_SETTINGS_MODULE": "config.settings.embedded",
-        }
-        (folder / "data").mkdir()
-        import django
+    binding = "embedded"
+    file_system = ""
 
-        django.setup()
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "data").mkdir()
+        ready(folder)
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        from dataclasses import replace
-
-        from tikitaka.policy import DEFAULT
-
-        self.policy = replace(DEFAULT, plan_nodes_max=max(SIZES), width=8)
+        self.policy = policy()
         self._team()
+        self.start()
+
+    def start(self) -> None:
+        """Readies whatever runs the nodes."""
         from apps.conductor import wake as waking
         from apps.conductor.pool import EmbeddedPool
 
+        self.runtime = NoOp()
         self.pool = EmbeddedPool(policy=self.policy, runtimes=lambda _: self.runtime, slots=AGENTS)
         waking.bind(self.pool)
+
+    def finish(self, task) -> None:  # noqa: ARG002
+        """Waits until everything about the task is written."""
+        assert self.pool.drain(300)
+
+    def times(self) -> tuple[dict[int, float], dict[int, float]]:
+        """When the nodes of the last graph began and ended."""
+        return self.runtime.started, self.runtime.ended
 
     def _team(self) -> None:
         from apps.accounts.models import User
@@ -169,7 +188,7 @@ class Ours:
         nodes = [
             {
                 "agentIndex": (index - 1) % AGENTS + 1,
-                "instruction": f"node {index}",
+                "instruction": f"node {index} {seconds(index)}",
                 "dependsOn": parents,
                 "workArea": f"area{(index - 1) % AGENTS + 1}",
                 "writeIntent": "write",
@@ -181,37 +200,119 @@ class Ours:
         task = submit_task(actor=self.actor, team=self.team, prompt="bench").task
         start_planning(task=task.pk, policy=self.policy)
         save_plan(task=task, plan=plan, agents=list(active_agents(self.team.pk)), source=PlanSource.CALLER)
-        runtime = self.runtime = NoOp(seconds)
-        began = time.perf_counter()
+        began = time.monotonic()
         wake("dispatch", self.team.pk)
-        assert self.pool.drain(300)
-        wall = time.perf_counter() - began
+        self.finish(task)
+        wall = time.monotonic() - began
+        started, ended = self.times()
         rows = {node.index: node for node in PlanNode.objects.filter(task=task)}
         assert {node.status for node in rows.values()} == {"completed"}
         late = [
-            runtime.started[index] - max(runtime.ended[parent] for parent in node.depends_on)
+            started[index] - max(ended[parent] for parent in node.depends_on)
             for index, node in rows.items()
             if node.depends_on
         ]
         return wall, late
 
 
-class NoOp:
-    """Does nothing for as long as it is told."""
+class Brokered(Ours):
+    """The same over the broker: this process asks, a worker runs, the database says when it is done."""
 
-    def __init__(self, seconds: Callable[[int], float]) -> None:
-        self._seconds = seconds
+    binding = "celery"
+    file_system = "the server's"
+
+    def start(self) -> None:
+        self._read = 0
+
+    def finish(self, task) -> None:
+        from apps.tasks.models import Task
+
+        deadline = time.monotonic() + 300
+        while not Task.objects.filter(pk=task.pk, settled_at__isnull=False).exists():
+            assert time.monotonic() < deadline, "the graph did not end"
+            time.sleep(0.002)
+
+    def times(self) -> tuple[dict[int, float], dict[int, float]]:
+        lines = (self.folder / "times").read_text().splitlines()
+        rows = [line.split() for line in lines[self._read :]]
+        self._read = len(lines)
+        return {int(i): float(t) for i, t, _ in rows}, {int(i): float(t) for i, _, t in rows}
+
+
+@contextmanager
+def production(folder: Path) -> Iterator[None]:
+    """A database of its own on the server, and one worker process for nodes and everything else."""
+    import psycopg
+
+    server = os.environ.get("DATABASE_URL", f"postgres://{getpass.getuser()}@127.0.0.1:5432/test")
+    name = f"bench_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        os.environ |= {
+            "DATABASE_URL": urlunsplit(urlsplit(server)._replace(path=f"/{name}")),
+            "TIKITAKA_BROKER_URL": os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/9"),
+            "TIKITAKA_BROKER_PREFIX": f"{name}:",
+        }
+        worker = subprocess.Popen(
+            [sys.executable, __file__, "--work", str(folder / "times")], stderr=subprocess.DEVNULL
+        )
+        try:
+            yield
+        finally:
+            worker.kill()
+            worker.wait()
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def work(times: Path) -> None:
+    """The worker of `--production`: the product's own, with a runtime that does nothing."""
+    ready(times.parent)
+    from apps.conductor import nodes
+    from apps.conductor.broker import BROKER, app
+
+    runtime = NoOp(times)
+    nodes.use(nodes.NodeWorker(BROKER, policy=policy(), runtimes=lambda _: runtime, slots=AGENTS))
+    app.worker_main(["worker", "-Q", "nodes,control,flush", "-P", "threads", "-c", "2", "-l", "ERROR"])
+
+
+def ready(folder: Path) -> None:
+    """Django on the data of this run."""
+    sys.path.insert(0, str(ROOT))
+    os.environ |= {
+        "TIKITAKA_DATA": str(folder / "data"),
+        "TIKITAKA_EMBEDDER": "off",
+        "DJANGO_SETTINGS_MODULE": "config.settings.embedded",
+    }
+    import django
+
+    django.setup()
+
+
+def policy():
+    """Graphs larger than a planner may make."""
+    from tikitaka.policy import DEFAULT
+
+    return replace(DEFAULT, plan_nodes_max=max(SIZES), width=8)
+
+
+class NoOp:
+    """Does nothing for as long as its node says; keeps when, in memory or as lines of a file."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file.open("a", buffering=1) if file else None
         self.started: dict[int, float] = {}
         self.ended: dict[int, float] = {}
 
     def run(self, launch, *, on_line, cancelled):  # noqa: ARG002
         from tikitaka.ports import RunEnd
 
-        index = int(launch.prompt.rsplit("node ", 1)[1].split()[0])
-        self.started[index] = time.perf_counter()
-        if pause := self._seconds(index):
-            time.sleep(pause)
-        self.ended[index] = time.perf_counter()
+        index, seconds = launch.prompt.rsplit("node ", 1)[1].split()[:2]
+        began = self.started[int(index)] = time.monotonic()
+        if float(seconds):
+            time.sleep(float(seconds))
+        ended = self.ended[int(index)] = time.monotonic()
+        if self._file:
+            self._file.write(f"{index} {began} {ended}\n")
         return RunEnd(answer="done")
 
 

@@ -7,6 +7,7 @@ has and takes no other, so that the next one goes to a worker with room.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from uuid import UUID
 
 from django.conf import settings
@@ -14,6 +15,9 @@ from django.conf import settings
 from apps.conductor import wake as waking
 from apps.conductor.pool import EmbeddedPool
 from apps.conductor.wake import Binding
+from apps.providers.runtimes import runtime
+from tikitaka.policy import Policy
+from tikitaka.ports import AgentRuntime
 
 _worker: NodeWorker | None = None
 _lock = threading.Lock()
@@ -22,10 +26,20 @@ _lock = threading.Lock()
 class NodeWorker:
     """One per process; its own ends are settled here, what they make ready and nobody here has room for is offered."""
 
-    def __init__(self, broker: Binding) -> None:
-        self._pool = EmbeddedPool(here=frozenset({"dispatch"}), elsewhere=broker)
+    def __init__(
+        self,
+        broker: Binding,
+        *,
+        policy: Policy | None = None,
+        runtimes: Callable[[str], AgentRuntime] = runtime,
+        slots: int | None = None,
+    ) -> None:
+        self._pool = EmbeddedPool(
+            policy=policy, runtimes=runtimes, slots=slots, here=frozenset({"dispatch"}), elsewhere=broker
+        )
 
     def start(self) -> None:
+        """From here on the wake-ups of this process come to it."""
         waking.bind(self._pool)
 
     def dispatch(self, team: UUID) -> None:
@@ -47,14 +61,18 @@ class NodeWorker:
 
 def node_worker() -> NodeWorker:
     """The worker of this process, made when the first message comes."""
-    global _worker
     from apps.conductor.broker import BROKER
 
     with _lock:
-        if _worker is None:
-            _worker = NodeWorker(BROKER)
-            _worker.start()
-        return _worker
+        return _worker or use(NodeWorker(BROKER))
+
+
+def use(worker: NodeWorker) -> NodeWorker:
+    """Makes `worker` the one of this process."""
+    global _worker
+    _worker = worker
+    worker.start()
+    return worker
 
 
 def stop_claiming() -> None:

@@ -23,6 +23,16 @@ def now() -> datetime:
         return moment
 
 
+def column() -> str:
+    """The database's time as a column of a query that is made anyway; `read` turns what comes back into a moment."""
+    return "clock_timestamp()" if connection.vendor == "postgresql" and _override is None else "NULL"
+
+
+def read(value: datetime | None) -> datetime:
+    """What `column` gave, or the time where the database was not asked."""
+    return now() if value is None else value
+
+
 @contextmanager
 def running_on(clock: Callable[[], datetime]) -> Iterator[None]:
     """Replaces the time for a test that lets a clock jump."""

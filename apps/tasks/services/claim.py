@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, execute, execute_many, fetch
+from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks
 from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, TaskStatus
 from apps.tasks.services.log import lock_scheduler
@@ -19,7 +18,6 @@ from tikitaka.policy import Policy
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.ready import Busy, TaskGraph, select_ready
 
-_START_NODE = "UPDATE tasks_plannode SET status = %s, attempts = attempts + 1, started_at = %s WHERE id = %s"
 _NEW_ATTEMPT = (
     "INSERT INTO tasks_attempt (id, organization_id, task_id, node_id, agent_id, number, status, fence, started_at,"
     " usage, thread_id, output, error, error_detail) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, '', '', '', '')"
@@ -81,21 +79,30 @@ def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = N
             for place, node in enumerate(start, start=1)
         ]
         if claimed:
-            _write(claimed, start, ledger, now=clock.now(), policy=policy)
+            _write(claimed, start, ledger, now=scheduler.now, policy=policy)
     return claimed
 
 
 def _busy(team: UUID) -> Busy:
-    agents = [as_uuid(agent) for (agent,) in fetch("SELECT agent_id FROM tasks_agentlease WHERE team_id = %s", [team])]
-    prefixes = tuple(prefix for (prefix,) in fetch("SELECT prefix FROM tasks_treelock WHERE team_id = %s", [team]))
-    return Busy(running=len(agents), agents=frozenset(agents), prefixes=prefixes)
+    """One query: each lease with a lock of its attempt, if it has any."""
+    rows = fetch(
+        "SELECT lease.agent_id, held.prefix FROM tasks_agentlease lease"
+        " LEFT JOIN tasks_treelock held ON held.attempt_id = lease.attempt_id WHERE lease.team_id = %s",
+        [team],
+    )
+    agents = frozenset(as_uuid(agent) for agent, _ in rows)
+    return Busy(running=len(agents), agents=agents, prefixes=tuple(prefix for _, prefix in rows if prefix is not None))
 
 
 def _write(
     claimed: list[Claimed], nodes: tuple[NodeState, ...], ledger: Recorder, *, now: datetime, policy: Policy
 ) -> None:
     expires = now + timedelta(seconds=policy.lease_s)
-    execute_many(_START_NODE, [(NodeStatus.RUNNING.value, now, c.node) for c in claimed])
+    execute(
+        "UPDATE tasks_plannode SET status = %s, attempts = attempts + 1, started_at = %s"
+        f" WHERE id IN ({marks(claimed)})",
+        [NodeStatus.RUNNING.value, now, *(c.node for c in claimed)],
+    )
     execute_many(
         _NEW_ATTEMPT,
         [

@@ -9,10 +9,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, execute_many, fetch, marks
+from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks
 from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, AuthorKind, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
@@ -76,8 +75,7 @@ def finish_attempts(
     With `only_expired` so is one whose lease was renewed since somebody found that it had run out.
     """
     with recording(organization) as ledger:
-        lock_scheduler(team)
-        now = clock.now()
+        now = lock_scheduler(team).now
         held = held_attempts([e.claimed.attempt for e in ends])
         good = [e for e in ends if (e.claimed.attempt, e.claimed.fence) in held]
         if only_expired:
@@ -183,15 +181,18 @@ def _cancelling(tasks: Sequence[UUID]) -> set[UUID]:
 
 
 def _write_nodes(outcome: Mapping[UUID, NodeStatus], now: datetime) -> None:
-    execute_many(
-        "UPDATE tasks_plannode SET status = %s, finished_at = %s WHERE id = %s AND status = 'running'",
-        [(status.value, None if status is NodeStatus.QUEUED else now, node) for node, status in outcome.items()],
-    )
+    for status in set(outcome.values()):
+        nodes = [node for node, found in outcome.items() if found is status]
+        execute(
+            "UPDATE tasks_plannode SET status = %s, finished_at = %s"
+            f" WHERE id IN ({marks(nodes)}) AND status = 'running'",
+            [status.value, None if status is NodeStatus.QUEUED else now, *nodes],
+        )
 
 
 def _free(attempts: Sequence[UUID]) -> None:
-    execute_many("DELETE FROM tasks_treelock WHERE attempt_id = %s", [(attempt,) for attempt in attempts])
-    execute_many("DELETE FROM tasks_agentlease WHERE attempt_id = %s", [(attempt,) for attempt in attempts])
+    for table in ("tasks_treelock", "tasks_agentlease"):
+        execute(f"DELETE FROM {table} WHERE attempt_id IN ({marks(attempts)})", attempts)
 
 
 def _speak(team: UUID, ends: Sequence[Ended], now: datetime) -> None:

@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
-from apps.ledger.sql import execute, fetch, for_update
+from apps.ledger import clock
+from apps.ledger.sql import fetch, for_update
 from apps.tasks.models import TeamScheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduler:
-    """The team's row as it was locked: the last message number, the last fencing number."""
+    """The team's row as it was locked: the last message number, the last fencing number, and when."""
 
     last_seq: int
     last_fence: int
+    now: datetime
 
 
 def lock_scheduler(team: UUID) -> Scheduler:
     """The team's scheduler row, locked until the transaction ends."""
-    select = f"SELECT last_seq, last_fence FROM tasks_teamscheduler WHERE team_id = %s{for_update()}"
+    select = (
+        f"SELECT last_seq, last_fence, {clock.column()} FROM tasks_teamscheduler"
+        f" WHERE team_id = %s{for_update()}"
+    )
     rows = fetch(select, [team])
     if not rows:
         TeamScheduler.objects.get_or_create(team_id=team)
         rows = fetch(select, [team])
-    return Scheduler(last_seq=rows[0][0], last_fence=rows[0][1])
+    last_seq, last_fence, moment = rows[0]
+    return Scheduler(last_seq=last_seq, last_fence=last_fence, now=clock.read(moment))
 
 
 def take_numbers(team: UUID, count: int) -> range:
     """The next `count` message numbers; call inside the transaction that saves the messages, so that none is lost."""
-    first = lock_scheduler(team).last_seq + 1
-    execute("UPDATE tasks_teamscheduler SET last_seq = last_seq + %s WHERE team_id = %s", [count, team])
-    return range(first, first + count)
+    taken = "UPDATE tasks_teamscheduler SET last_seq = last_seq + %s WHERE team_id = %s RETURNING last_seq"
+    rows = fetch(taken, [count, team])
+    if not rows:
+        lock_scheduler(team)
+        rows = fetch(taken, [count, team])
+    last = int(rows[0][0])
+    return range(last - count + 1, last + 1)
 
 
 def last_number(team: UUID) -> int:
