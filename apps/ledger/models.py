@@ -32,7 +32,7 @@ class Entry(models.Model):
     """`header` is the exact canonical text that was hashed; the other columns are copies, checked by verify."""
 
     id = models.UUIDField(primary_key=True, editable=False)
-    log = models.ForeignKey(Log, on_delete=models.PROTECT, related_name="entries")
+    log = models.ForeignKey(Log, on_delete=models.PROTECT, related_name="entries", db_index=False)  # (log, seq) serves
     seq = models.PositiveBigIntegerField()
     header = models.TextField()
     leaf = models.CharField(max_length=64)

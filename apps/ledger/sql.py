@@ -8,35 +8,90 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, Self
 from uuid import UUID
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 _AS_THEY_ARE = frozenset({str, int, bool, type(None)})
 
 
+class Statements:
+    """Several statements over one cursor: `with Statements() as database`.
+
+    Inside a transaction on SQLite that is the driver's own cursor, since Django's costs more than a short statement
+    itself; Django's stays wherever somebody listens to the statements.
+    """
+
+    __slots__ = ("_cursor", "_database", "_direct", "vendor")
+
+    def __enter__(self) -> Self:
+        database = self._database = connections[DEFAULT_DB_ALIAS]
+        self.vendor = database.vendor
+        listened_to = database.queries_logged or database.execute_wrappers
+        self._direct = self.vendor == "sqlite" and database.in_atomic_block and not listened_to
+        if self._direct:
+            database.validate_no_broken_transaction()
+            self._cursor: Any = database.connection.cursor()
+        else:
+            self._cursor = database.cursor()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cursor.close()
+        self._database.wrap_database_errors.__exit__(kind, error, trace)
+
+    def fetch(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        self._run(statement, parameters)
+        rows: list[tuple[Any, ...]] = self._cursor.fetchall()
+        return rows
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
+        """Runs a statement and returns how many rows it touched."""
+        self._run(statement, parameters)
+        return int(self._cursor.rowcount)
+
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Runs one statement for every row."""
+        if len(rows) == 1:
+            self._run(statement, rows[0])
+        elif rows:
+            prepared = [_parameters(self._database, row) for row in rows]
+            self._cursor.executemany(_bare(statement) if self._direct else statement, prepared)
+
+    def _run(self, statement: str, parameters: Sequence[Any]) -> None:
+        statement = _bare(statement) if self._direct else statement
+        self._cursor.execute(statement, _parameters(self._database, parameters))
+
+
+@lru_cache(maxsize=256)
+def _bare(statement: str) -> str:
+    """A statement in the form that SQLite's driver takes."""
+    return statement.replace("%s", "?").replace("%%", "%")
+
+
 def fetch(statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """All rows of a query."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, _parameters(parameters))
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
+    with Statements() as database:
+        return database.fetch(statement, parameters)
 
 
 def execute(statement: str, parameters: Sequence[Any] = ()) -> int:
     """Runs a statement and returns how many rows it touched."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, _parameters(parameters))
-        return int(cursor.rowcount)
+    with Statements() as database:
+        return database.execute(statement, parameters)
 
 
 def execute_many(statement: str, rows: Iterable[Sequence[Any]]) -> None:
     """Runs one statement for every row."""
-    prepared = [_parameters(row) for row in rows]
-    if prepared:
-        with connection.cursor() as cursor:
-            cursor.executemany(statement, prepared)
+    with Statements() as database:
+        database.execute_many(statement, list(rows))
 
 
 def marks(values: Sequence[Any]) -> str:
@@ -49,16 +104,18 @@ def for_update() -> str:
     return " FOR UPDATE" if connection.vendor == "postgresql" else ""
 
 
-def _parameters(values: Iterable[Any]) -> list[Any]:
+def _parameters(database: BaseDatabaseWrapper, values: Iterable[Any]) -> list[Any]:
     """Python values as the database takes them: ids, times and JSON documents differ between the two."""
-    return [value if value.__class__ in _AS_THEY_ARE else _parameter(value) for value in values]
+    return [value if value.__class__ in _AS_THEY_ARE else _parameter(database, value) for value in values]
 
 
-def _parameter(value: Any) -> Any:
+def _parameter(database: BaseDatabaseWrapper, value: Any) -> Any:
     if isinstance(value, UUID):
-        return value if connection.features.has_native_uuid_field else value.hex
+        return value if database.features.has_native_uuid_field else value.hex
     if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
+        if value.tzinfo is UTC and database.vendor == "sqlite":
+            return str(value.replace(tzinfo=None))  # what Django makes of it too, at a fifth of the cost
+        return database.ops.adapt_datetimefield_value(value)
     if isinstance(value, dict | list):
         return json.dumps(value)
     return value
@@ -78,5 +135,6 @@ def as_moment(value: datetime | str | None) -> datetime | None:
     """A time as it came from the database, in UTC."""
     if value is None:
         return None
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

@@ -7,20 +7,36 @@ in the process hands over at once. Other processes still meet at SQLite's own lo
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 _writer = threading.RLock()
 
 
-@contextmanager
-def writing() -> Iterator[None]:
+class writing:  # noqa: N801 reads as a statement, and a class costs less to enter than a generator
     """A transaction that is going to write."""
-    if connection.vendor != "sqlite" or connection.in_atomic_block:
-        with transaction.atomic():
-            yield
-        return
-    with _writer, transaction.atomic():
-        yield
+
+    __slots__ = ("_alone", "_atomic")
+
+    def __enter__(self) -> None:
+        connection = connections[DEFAULT_DB_ALIAS]
+        self._alone = connection.vendor == "sqlite" and not connection.in_atomic_block
+        self._atomic = transaction.atomic()
+        if self._alone:
+            _writer.acquire()
+        try:
+            self._atomic.__enter__()
+        except BaseException:
+            if self._alone:
+                _writer.release()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._atomic.__exit__(kind, error, trace)
+        finally:
+            if self._alone:
+                _writer.release()

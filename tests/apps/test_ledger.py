@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import uuid
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
+from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Organization
@@ -17,6 +19,8 @@ from apps.ledger.models import Denial, Entry, Log, SealedValue, SubjectKey
 from apps.ledger.sealing import open_value
 from apps.ledger.selectors import logs, verify_log
 from apps.ledger.services import deny, recording
+from apps.ledger.sql import execute
+from apps.ledger.writing import writing
 from tikitaka.ledger.chain import Broken
 from tikitaka.ledger.entries import Actor
 from tikitaka.ledger.events import NoteRevoked, TeamCreated
@@ -81,6 +85,27 @@ class TestRecording:
         with CaptureQueriesContext(connection) as queries, recording(organization) as ledger:
             ledger.record(*(TeamCreated(team=uuid.uuid4()) for _ in range(50)))
         assert len([q for q in queries.captured_queries if "ledger" in q["sql"]]) == 3
+
+    def test_a_broken_transaction_takes_no_entry_and_says_so(self) -> None:
+        def write() -> None:
+            with recording(uuid.uuid4()) as ledger:
+                ledger.record(TeamCreated(team=uuid.uuid4()))
+                with contextlib.suppress(ValueError), transaction.atomic(savepoint=False):
+                    raise ValueError
+
+        with pytest.raises(TransactionManagementError):
+            write()
+        assert not Entry.objects.exists()
+
+    def test_what_the_database_refuses_is_an_error_of_djangos(self) -> None:
+        organization = uuid.uuid4()
+        with recording(organization) as ledger:
+            ledger.record(TeamCreated(team=uuid.uuid4()))
+        with pytest.raises(IntegrityError, match="DELETE refused"), writing():
+            execute("DELETE FROM ledger_entry WHERE seq = %s", [1])
+        with recording(organization) as ledger:
+            ledger.record(TeamCreated(team=uuid.uuid4()))
+        assert Entry.objects.count() == 3
 
     def test_something_that_is_no_known_type_is_refused(self) -> None:
         class MadeUp(TeamCreated):

@@ -34,23 +34,47 @@ class Event:
         return {"kind": self.subject_kind, "id": str(getattr(self, self.subject_kind))}
 
     def context_json(self) -> dict[str, str]:
-        names = [name for name in _CONTEXT_FIELDS if name != self.subject_kind and hasattr(self, name)]
-        return {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
+        context = {}
+        for name in _shape(self.__class__).context:
+            value = getattr(self, name)
+            if value is not None:
+                context[name] = str(value)
+        return context
 
     def facts_json(self) -> dict[str, Any]:
         facts = {}
-        for item in dataclasses.fields(self):
-            value = getattr(self, item.name)
-            if item.name in (self.subject_kind, *_CONTEXT_FIELDS, *self.sealed) or value is None:
-                continue
-            facts[item.name] = _plain(value)
+        for name in _shape(self.__class__).facts:
+            value = getattr(self, name)
+            if value is not None:
+                facts[name] = _plain(value)
         return facts
 
     def sealed_values(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in self.sealed if getattr(self, name)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    context: tuple[str, ...]
+    facts: tuple[str, ...]
+
+
+_SHAPES: dict[type[Event], _Shape] = {}
+
+
+def _shape(kind: type[Event]) -> _Shape:
+    """Which fields of a type go where; worked out once, not for every entry."""
+    if kind not in _SHAPES:
+        names = [item.name for item in dataclasses.fields(kind)]
+        context = [name for name in _CONTEXT_FIELDS if name != kind.subject_kind and name in names]
+        elsewhere = {kind.subject_kind, *_CONTEXT_FIELDS, *kind.sealed}
+        _SHAPES[kind] = _Shape(tuple(context), tuple(name for name in names if name not in elsewhere))
+    return _SHAPES[kind]
+
+
 def _plain(value: Any) -> Any:
+    if value.__class__ is str or value.__class__ is int:
+        return value
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, UUID):

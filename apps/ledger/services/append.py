@@ -12,11 +12,10 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from apps.ledger.ids import new_id
 from apps.ledger.sealing import SealedField, store
-from apps.ledger.sql import as_moment, execute, execute_many, fetch, for_update
+from apps.ledger.sql import Statements, as_moment
 from tikitaka.ledger.entries import SYSTEM, Draft, Entry, Head, clock_stepped, place
 from tikitaka.ledger.events import ClockStepped, Event, LogOpened
 
@@ -24,39 +23,46 @@ _INSERT = (
     "INSERT INTO ledger_entry (id, log_id, seq, header, leaf, type, actor_id, subject_kind, subject_id, team_id,"
     " recorded_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
+_MOVE = "UPDATE ledger_log SET size = %s, tip = %s, last_at = %s WHERE id = %s"
+_HEAD = {
+    vendor: f"SELECT id, origin, size, tip, {times} FROM ledger_log WHERE organization_id = %s AND closed_at IS NULL"  # noqa: S608
+    f" ORDER BY incarnation DESC LIMIT 1{lock}"
+    for vendor, times, lock in (
+        ("postgresql", "last_at, clock_timestamp()", " FOR UPDATE"),
+        ("sqlite", "last_at || '+00:00', strftime('%%Y-%%m-%%d %%H:%%M:%%f+00:00', 'now')", ""),
+    )
+}
 
 
 def append(organization: UUID, drafts: Sequence[Draft], sealed: Sequence[SealedField]) -> Head:
     """Puts `drafts` at the end of the organization's open log; call inside a transaction, as its last act."""
-    log, head, now = _locked_head(organization)
-    rows: list[tuple[Any, ...]] = []
-    back_ms = clock_stepped(head, now)
-    extra = [_draft(ClockStepped(organization=organization, back_ms=back_ms), now)] if back_ms else []
-    if head.size == 0:
-        extra.insert(0, _draft(LogOpened(organization=organization, incarnation=1), now))
-    for draft in (*extra, *drafts):
-        entry, head = place(draft, head, now=now)
-        rows.append(_row(log, draft, entry))
-    execute_many(_INSERT, rows)
-    execute(
-        "UPDATE ledger_log SET size = %s, tip = %s, last_at = %s WHERE id = %s",
-        [head.size, head.tip, head.last_at, log],
-    )
+    with Statements() as database:
+        log, head, now = _locked_head(database, organization)
+        back_ms = clock_stepped(head, now)
+        extra = [_draft(ClockStepped(organization=organization, back_ms=back_ms), now)] if back_ms else []
+        if head.size == 0:
+            extra.insert(0, _draft(LogOpened(organization=organization, incarnation=1), now))
+        rows: list[tuple[Any, ...]] = []
+        for draft in (*extra, *drafts):
+            entry, head = place(draft, head, now=now)
+            rows.append(_row(log, draft, entry))
+        database.execute_many(_INSERT, rows)
+        database.execute(_MOVE, (head.size, head.tip, head.last_at, log))
     if sealed:
         store(organization, sealed)
     return head
 
 
-def _locked_head(organization: UUID) -> tuple[Any, Head, datetime]:
-    row = _select_head(organization)
+def _locked_head(database: Statements, organization: UUID) -> tuple[Any, Head, datetime]:
+    row = _select_head(database, organization)
     if row is None:
         origin = f"{settings.TIKITAKA_LEDGER_ORIGIN}/org/{organization}/1"
-        execute(
+        database.execute(
             "INSERT INTO ledger_log (id, organization_id, incarnation, origin, size, tip)"
             " VALUES (%s, %s, 1, %s, 0, %s) ON CONFLICT DO NOTHING",
-            [new_id(), organization, origin, "0" * 64],
+            (new_id(), organization, origin, "0" * 64),
         )
-        row = _select_head(organization)
+        row = _select_head(database, organization)
         if row is None:
             raise RuntimeError("the log of this organization is closed")
     log, origin, size, tip, last_at, now = row
@@ -64,14 +70,8 @@ def _locked_head(organization: UUID) -> tuple[Any, Head, datetime]:
     return log, head, as_moment(now) or datetime.now(UTC)
 
 
-def _select_head(organization: UUID) -> tuple[Any, ...] | None:
-    postgres = connection.vendor == "postgresql"
-    clock = "clock_timestamp()" if postgres else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
-    rows = fetch(
-        f"SELECT id, origin, size, tip, last_at, {clock} FROM ledger_log"  # noqa: S608 the clock is a constant
-        f" WHERE organization_id = %s AND closed_at IS NULL ORDER BY incarnation DESC LIMIT 1{for_update()}",
-        [organization],
-    )
+def _select_head(database: Statements, organization: UUID) -> tuple[Any, ...] | None:
+    rows = database.fetch(_HEAD[database.vendor], (organization,))
     return rows[0] if rows else None
 
 

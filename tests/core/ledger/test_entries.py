@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -148,6 +149,23 @@ class TestCanonicalForm:
     def test_a_header_is_at_most_16_kib(self) -> None:
         with pytest.raises(NotCanonical):
             canonical_header({"a": "x" * 16_400})
+
+    @given(
+        st.dictionaries(st.sampled_from(["kind", "id"]), st.text(alphabet='aé"\\', max_size=4), min_size=2),
+        st.dictionaries(st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True), values, max_size=3),
+        st.none() | st.uuids(),
+        st.none() | st.just({"assurance": 2}),
+    )
+    def test_a_placed_header_is_in_the_general_form(self, subject, facts, supersedes, auth) -> None:
+        actor = Actor(kind="user", id=subject["id"], auth=auth)
+        draft = replace(golden()[1][0], subject=subject, facts=facts, supersedes=supersedes, actor=actor)
+        entry, _ = place(draft, Head(origin=ORIGIN, size=7, tip=LEAVES[0], last_at=at(1)), now=at(2))
+        assert entry.header == canonical_header(json.loads(entry.header)) == rfc8785.dumps(json.loads(entry.header))
+
+    def test_a_fault_is_named_by_its_place_in_the_header(self) -> None:
+        draft = replace(golden()[1][0], facts={"score": {"bp": 0.5}})
+        with pytest.raises(NotCanonical, match=r"header\.facts\.score\.bp is a float"):
+            place(draft, Head(origin=ORIGIN, size=0, tip=GENESIS_PREV, last_at=None), now=at(2))
 
 
 class TestTampering:
