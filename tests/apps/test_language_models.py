@@ -12,8 +12,10 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.providers.language import language_model
 from apps.providers.language.openai import OpenAiModel
 from apps.providers.language.replay import ReplayModel
+from tikitaka.notes.request import NOTES_SCHEMA
 from tikitaka.planning.areas import DEFAULT_AREAS
 from tikitaka.planning.plan import Accepted, Rejected, parse_plan
+from tikitaka.planning.prompt import PLAN_SCHEMA
 from tikitaka.policy import DEFAULT
 from tikitaka.ports import ModelRequest
 
@@ -84,6 +86,19 @@ class TestOpenAi:
         assert isinstance(parse_plan(reply.body, agents=2, areas=list(DEFAULT_AREAS), policy=DEFAULT), Accepted)
         assert (reply.input_tokens, reply.output_tokens) == (11, 7)
         assert server.asked[0]["response_format"]["type"] == "json_schema"
+
+    @pytest.mark.parametrize("schema", [PLAN_SCHEMA, NOTES_SCHEMA], ids=["plan", "notes"])
+    def test_the_schemas_of_the_product_reach_the_server(self, serve, schema) -> None:
+        server = serve((200, completion(PLAN)))
+        request = ModelRequest(purpose="extract", system="s", user="u", schema=schema, timeout_s=5)
+        reply = OpenAiModel(url=server.url, name="m", key="").complete(request)
+        assert reply.failure is None
+        assert json.dumps(server.asked[0]["response_format"]["json_schema"]["schema"])
+
+    def test_a_call_that_breaks_is_no_timeout(self, serve) -> None:
+        server = serve((200, completion(PLAN)))
+        request = ModelRequest(purpose="plan", system="s", user="u", schema={"type": object()}, timeout_s=5)
+        assert OpenAiModel(url=server.url, name="m", key="").complete(request).failure == "http_error"
 
     def test_a_server_that_refuses_the_format_is_asked_once_more_without(self, serve) -> None:
         refusal = (400, {"error": {"message": "response_format json_schema is not supported", "type": "bad"}})

@@ -32,27 +32,30 @@ from apps.providers.models import VectorCache
 from apps.tasks.models import Attempt, PlanNode, Span
 from tests.support.cast import assemble
 from tikitaka.ledger.entries import SYSTEM
+from tikitaka.ledger.events import AccessDenied
 
 cast = assemble()
 call_command("run_task", "do: think a while\\ndo: say hello", team=str(cast.team.pk), user="operator")
 nodes = list(PlanNode.objects.order_by("pk"))
 # The first node waits for the last: within one table a row refers to one that is copied after it.
 PlanNode.objects.filter(pk=nodes[0].pk).update(blocked_by=nodes[-1])
-hard = {"big": 1e20, "small": 1e-7, "whole": 2.0, "minus": -0.0, "z": [None, True, {"ü": "\\u2028 ✓ \\U0001f3fe"}], "a": 2**70}
+hard = {"big": 1e20, "small": 1e-7, "whole": 2.0, "minus": -0.0, "a": 2**70}
+hard["z"] = [None, True, {"ü": "\\u2028 ✓ \\U0001f3fe"}]
 attempt, now = Attempt.objects.order_by("pk").first(), clock.now()
+hostile = "\\\\ \\\\. tab\\t line\\n é"
 Span.objects.bulk_create(
-    Span(attempt=attempt, seq=100 + n, kind="reasoning", text=f"{n} \\\\ tab\\t line\\n é", data=hard, at=now + timedelta(microseconds=n))
-    for n in range(20_000)
+    Span(attempt=attempt, seq=100 + n, kind="reasoning", text=hostile, data=hard, at=now + timedelta(microseconds=n))
+    for n in range(12_000)
 )
 VectorCache.objects.bulk_create(
     VectorCache(model_digest="m", text_digest=str(n), vector=bytes(range(256)) * 6) for n in range(300)
 )
 for n in range(40):
     deny(cast.organization.pk, actor=SYSTEM, permission="p", object_id=cast.team.pk, reasons=("no",))
-from tikitaka.ledger.events import AccessDenied
+denied = AccessDenied(object=cast.team.pk, permission="p", reasons=("no",), count=1)
 for n in range(30):
     with recording(cast.organization.pk) as ledger:
-        ledger.record(*[AccessDenied(object=cast.team.pk, permission=str(n), reasons=("no",), count=1) for _ in range(100)])
+        ledger.record(*[denied] * 100)
 """
 
 
@@ -156,7 +159,7 @@ class Database:
         """Changes rows behind the product's back."""
         with closing(_connect(self.name)) as database, database.transaction():
             for statement in statements:
-                database.execute(statement)
+                assert database.execute(statement).rowcount != 0
 
     def count(self, table: str) -> int:
         """How many rows a table has; 0 while it is not there."""
@@ -166,10 +169,10 @@ class Database:
 
 
 @contextmanager
-def fresh_database() -> Iterator[Database]:
-    """Made for the block and dropped behind it."""
+def fresh_database(like: Database | None = None) -> Iterator[Database]:
+    """Made for the block, empty or as a copy of another, and dropped behind it."""
     name = f"tikitaka_move_{uuid4().hex[:12]}"
-    _administer(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+    _administer(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE {like.name if like else 'template0'}")
     try:
         yield Database(name=name)
     finally:

@@ -34,19 +34,23 @@ class Fleet:
     prefix: str
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start(self, queues: str, *, count: int = 1, pool: str = "threads", size: int = 1, **environment: str) -> None:
-        """Starts workers and waits until they take messages."""
-        fresh = [self._start(queues, pool, size, environment) for _ in range(count)]
+    def start(self, queues: str, *, count: int = 1, size: int = 1, before: str = "", **environment: str) -> None:
+        """Starts workers and waits until they take messages; `before` is code that each runs first."""
+        fresh = [self._start(queues, size, before, environment) for _ in range(count)]
         for worker, log in fresh:
             wait_until(lambda log=log: b"ready." in log.read_bytes(), _START_S, lambda log=log: log.read_text()[-2000:])
             self.workers.append(worker)
 
-    def sweep(self) -> None:
-        """`manage.py sweep` as the sweeper does it: it wakes, and does no work of its own."""
+    def sweep(self, *, alone: bool = False, **environment: str) -> None:
+        """One sweep in a process of its own: it wakes the workers, or `alone` does what it finds by itself."""
+        values = {**self.environment, **environment}
+        command = ["sweeper", "--once"]
+        if alone:
+            command, values["TIKITAKA_BROKER_URL"] = ["sweep"], ""
         done = subprocess.run(
-            [sys.executable, "manage.py", "sweeper", "--once"],
+            [sys.executable, "manage.py", *command],
             cwd=processes.ROOT,
-            env=self.environment,
+            env=values,
             capture_output=True,
             timeout=120,
             check=False,
@@ -63,19 +67,20 @@ class Fleet:
         self.workers.clear()
 
     def _start(
-        self, queues: str, pool: str, size: int, environment: dict[str, str]
+        self, queues: str, size: int, before: str, environment: dict[str, str]
     ) -> tuple[subprocess.Popen[bytes], Path]:
         log = self.logs / f"worker-{queues}-{uuid4().hex[:6]}.log"
-        command = ["-m", "celery", "-A", "config.celery", "worker", "-Q", queues, "-P", pool, "-c", str(size)]
+        arguments = ["worker", "-Q", queues, "-P", "threads", "-c", str(size), "-n", f"{uuid4().hex[:8]}@test"]
+        arguments += ["-l", "INFO", "--without-gossip", "--without-mingle", "--without-heartbeat"]
+        program = f"from config.celery import app  # celery\n{before}\napp.worker_main({arguments!r})"
         with log.open("wb") as stream:
             worker = subprocess.Popen(
-                [sys.executable, *command, "-n", f"{uuid4().hex[:8]}@test", "-l", "INFO", "--without-gossip",
-                 "--without-mingle", "--without-heartbeat"],
+                [sys.executable, "-c", program],
                 cwd=processes.ROOT,
                 env={**self.environment, **environment},
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-            )  # fmt: skip
+            )
         return worker, log
 
 

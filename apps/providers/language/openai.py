@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
+import structlog
+
 from tikitaka.ports import ModelReply, ModelRequest
+
+log = structlog.get_logger(__name__)
 
 
 class OpenAiModel:
@@ -23,10 +28,20 @@ class OpenAiModel:
 
     def complete(self, request: ModelRequest) -> ModelReply:
         box: dict[str, ModelReply] = {}
-        thread = threading.Thread(target=lambda: box.update(reply=self._ask(request)), daemon=True, name="model-call")
+        thread = threading.Thread(
+            target=lambda: box.update(reply=self._answer(request)), daemon=True, name="model-call"
+        )
         thread.start()
         thread.join(request.timeout_s)
         return box.get("reply") or ModelReply(body=None, failure="timeout", provider=self.name, model=self._model)
+
+    def _answer(self, request: ModelRequest) -> ModelReply:
+        """Whatever breaks in the thread is a failure with a name, not silence that would pass for a timeout."""
+        try:
+            return self._ask(request)
+        except Exception:
+            log.exception("a model call broke", purpose=request.purpose)
+            return ModelReply(body=None, failure="http_error", provider=self.name, model=self._model)
 
     def _ask(self, request: ModelRequest) -> ModelReply:
         import openai
@@ -54,7 +69,7 @@ class OpenAiModel:
     def _create(self, client: Any, request: ModelRequest, *, with_schema: bool) -> Any:
         extra: dict[str, Any] = {}
         if with_schema:
-            schema = {"name": request.purpose, "schema": dict(request.schema), "strict": True}
+            schema = {"name": request.purpose, "schema": _plain(request.schema), "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         return client.chat.completions.create(
             model=self._model,
@@ -75,3 +90,10 @@ class OpenAiModel:
             input_tokens=int(usage.get("prompt_tokens") or 0),
             output_tokens=int(usage.get("completion_tokens") or 0),
         )
+
+
+def _plain(value: Any) -> Any:
+    """A schema as JSON takes it: read-only mappings become dicts, at every depth."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
