@@ -14,6 +14,7 @@ from uuid import UUID
 
 import structlog
 from celery import Celery, signals
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
@@ -71,10 +72,16 @@ for _name, _job in (*everyday_jobs().items(), ("dispatch", lambda team: node_wor
 
 
 def _load_encoder(sender: Any = None, **_: Any) -> None:
-    """Before any child is forked; a worker that must encode and has no weights does not start."""
-    queues = set(sender.app.amqp.queues.consume_from)
-    if "embed" in queues:
+    """Before any child is forked; a worker that must encode and cannot does not start.
+
+    Celery swallows what a signal handler raises, but not SystemExit.
+    """
+    if "embed" not in sender.app.amqp.queues.consume_from:
+        return
+    try:
         preload_encoder()
+    except ImproperlyConfigured as error:
+        raise SystemExit(f"this worker cannot encode: {error}") from error
 
 
 def _drain(**_: Any) -> None:

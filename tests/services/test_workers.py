@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from apps.conductor.story import cancel, submit
+from apps.providers.embedding.remote import EncoderAway
+from apps.providers.models import EmbedRequest
+from apps.providers.services.vectors import vectors_for
 from apps.tasks.models import AgentLease, Attempt, Task, TreeLock
 from tests.support.cast import Cast
 from tests.support.plans import node
@@ -151,3 +154,41 @@ def programs_in(folder: str) -> list[int]:
             except OSError:
                 continue
     return found
+
+
+class TestEncoder:
+    """The real encoder, loaded once before the worker forks; everybody else asks for vectors and waits."""
+
+    def test_two_children_share_one_copy(self, workers: Fleet, settings) -> None:
+        workers.environment["TIKITAKA_EMBEDDER"] = settings.TIKITAKA_EMBEDDER = "sbert"
+        settings.TIKITAKA_EMBED_HERE = False
+        workers.start("embed", size=2)
+
+        vectors = vectors_for(["uploads are checked", "the canteen serves soup"])
+
+        assert {len(vector) for vector in vectors.values()} == {384}
+        assert not EmbedRequest.objects.exclude(texts=[]).exists()
+        (worker,) = workers.workers
+        shared = [private_megabytes(child) for child in children_of(worker.pid)]
+        assert len(shared) == 2
+        assert min(shared) < 60, "an idle child holds no model of its own"
+
+    def test_nobody_there_is_an_error_with_a_name(self, workers: Fleet, settings) -> None:
+        settings.TIKITAKA_EMBED_HERE, settings.TIKITAKA_EMBED_WAIT_S = False, 1
+        with pytest.raises(EncoderAway):
+            vectors_for(["a text that no cache holds"])
+
+    @pytest.mark.parametrize("values", [{"TIKITAKA_EMBEDDER": "off"}, {"TIKITAKA_EMBED_HERE": "0"}])
+    def test_a_worker_that_cannot_encode_does_not_start(self, workers: Fleet, values: dict[str, str]) -> None:
+        with pytest.raises(AssertionError, match="cannot encode"):
+            workers.start("embed", **values)
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def private_megabytes(pid: int) -> int:
+    """What a process has written for itself since it was forked."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) // 1024

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,9 +38,10 @@ class Fleet:
     def start(self, queues: str, *, count: int = 1, size: int = 1, before: str = "", **environment: str) -> None:
         """Starts workers and waits until they take messages; `before` is code that each runs first."""
         fresh = [self._start(queues, size, before, environment) for _ in range(count)]
+        self.workers += [worker for worker, _ in fresh]
         for worker, log in fresh:
-            wait_until(lambda log=log: b"ready." in log.read_bytes(), _START_S, lambda log=log: log.read_text()[-2000:])
-            self.workers.append(worker)
+            wait_until(partial(_is_up, worker, log), _START_S, lambda log=log: log.read_text()[-2000:])
+            assert worker.poll() is None, log.read_text()[-2000:]
 
     def sweep(self, *, alone: bool = False, **environment: str) -> None:
         """One sweep in a process of its own: it wakes the workers, or `alone` does what it finds by itself."""
@@ -70,18 +72,23 @@ class Fleet:
         self, queues: str, size: int, before: str, environment: dict[str, str]
     ) -> tuple[subprocess.Popen[bytes], Path]:
         log = self.logs / f"worker-{queues}-{uuid4().hex[:6]}.log"
-        arguments = ["worker", "-Q", queues, "-P", "threads", "-c", str(size), "-n", f"{uuid4().hex[:8]}@test"]
+        pool = "prefork" if queues == "embed" else "threads"
+        arguments = ["worker", "-Q", queues, "-P", pool, "-c", str(size), "-n", f"{uuid4().hex[:8]}@test"]
         arguments += ["-l", "INFO", "--without-gossip", "--without-mingle", "--without-heartbeat"]
         program = f"from config.celery import app  # celery\n{before}\napp.worker_main({arguments!r})"
         with log.open("wb") as stream:
             worker = subprocess.Popen(
                 [sys.executable, "-c", program],
                 cwd=processes.ROOT,
-                env={**self.environment, **environment},
+                env={**self.environment, "TIKITAKA_EMBED_HERE": str(int("embed" in queues)), **environment},
                 stdout=stream,
                 stderr=subprocess.STDOUT,
             )
         return worker, log
+
+
+def _is_up(worker: subprocess.Popen[bytes], log: Path) -> bool:
+    return b"ready." in log.read_bytes() or worker.poll() is not None
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from tikitaka.ports import Embedder
 
@@ -42,6 +43,10 @@ def own_embedder() -> Embedder | None:
 def preload_encoder() -> None:
     """Loads the model before a worker forks, so that its children share one copy; refuses missing or other weights."""
     encoder = own_embedder()
+    if encoder is None:
+        raise ImproperlyConfigured("TIKITAKA_EMBEDDER is off")
+    if not settings.TIKITAKA_EMBED_HERE:
+        raise ImproperlyConfigured("TIKITAKA_EMBED_HERE must be true where the queue embed is served")
     load = getattr(encoder, "load", None)
     if load is not None:
         load()

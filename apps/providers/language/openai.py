@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import structlog
@@ -28,20 +29,19 @@ class OpenAiModel:
 
     def complete(self, request: ModelRequest) -> ModelReply:
         box: dict[str, ModelReply] = {}
-        thread = threading.Thread(
-            target=lambda: box.update(reply=self._answer(request)), daemon=True, name="model-call"
-        )
+        ask = partial(self._answer, request, box)
+        thread = threading.Thread(target=ask, daemon=True, name="model-call")
         thread.start()
         thread.join(request.timeout_s)
         return box.get("reply") or ModelReply(body=None, failure="timeout", provider=self.name, model=self._model)
 
-    def _answer(self, request: ModelRequest) -> ModelReply:
+    def _answer(self, request: ModelRequest, box: dict[str, ModelReply]) -> None:
         """Whatever breaks in the thread is a failure with a name, not silence that would pass for a timeout."""
         try:
-            return self._ask(request)
+            box["reply"] = self._ask(request)
         except Exception:
             log.exception("a model call broke", purpose=request.purpose)
-            return ModelReply(body=None, failure="http_error", provider=self.name, model=self._model)
+            box["reply"] = ModelReply(body=None, failure="http_error", provider=self.name, model=self._model)
 
     def _ask(self, request: ModelRequest) -> ModelReply:
         import openai
