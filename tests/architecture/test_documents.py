@@ -42,6 +42,7 @@ MANAGE = {
     "import_transcript",
     "ledger_verify",
     "migrate",
+    "move_database",
     "reconcile",
     "run_task",
     "shell",
@@ -95,8 +96,14 @@ def commands(block: Block) -> list[str]:
     return lines if block.language == "sh" else []
 
 
+# Documents whose commands need PostgreSQL, and the test that works through them with the functions of this file.
+WITH_SERVICES = {"docs/moving.md": "tests/services/test_move_database.py"}
+
 WITH_COMMANDS = [
-    document for document in DOCUMENTS if any(commands(block) for block in blocks(document.read_text(encoding="utf-8")))
+    document
+    for document in DOCUMENTS
+    if name_of(document) not in WITH_SERVICES
+    and any(commands(block) for block in blocks(document.read_text(encoding="utf-8")))
 ]
 
 
@@ -281,6 +288,15 @@ def test_the_transcript_is_what_the_demonstration_prints(demo: Demonstration) ->
     assert [line for line in shown.text.splitlines() if line not in printed] == []
 
 
+@pytest.mark.parametrize(("document", "file"), WITH_SERVICES.items())
+def test_commands_that_need_services_are_tried_with_them(document: str, file: str) -> None:
+    source = (ROOT / file).read_text(encoding="utf-8")
+    assert Path(document).name in source
+    assert "try_command(" in source
+    found = [command for block in blocks((ROOT / document).read_text(encoding="utf-8")) for command in commands(block)]
+    assert {classify(command) for command in found} <= {"run", "serve", "export"}
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -348,7 +364,7 @@ def test_every_variable_that_a_document_names_exists() -> None:
     known = set(re.findall(r"TIKITAKA_[A-Z_]+", "".join(p.read_text() for p in ROOT.glob("config/**/*.py"))))
     known |= {f"{name}_FILE" for name in known}
     known |= {f"TIKITAKA_POLICY_{name.upper()}" for name in Policy.__dataclass_fields__}
-    known |= {"TIKITAKA_ATTEMPT", "TIKITAKA_THREAD", "TIKITAKA_POLICY_"}
+    known |= {"TIKITAKA_ATTEMPT", "TIKITAKA_THREAD", "TIKITAKA_POLICY_", "TIKITAKA_MOVE_TO"}
     text = "\n".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
     assert set(re.findall(r"TIKITAKA_[A-Z_]+", text)) - known == set()
 

@@ -18,6 +18,8 @@ from apps.ledger import selectors
 from tikitaka.errors import TikiTakaError
 from tikitaka.ledger.chain import Verified
 
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
+
 
 class Differs(TikiTakaError):
     """The two ends are not the same."""
@@ -64,6 +66,8 @@ def canonical(row: Row) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    if value.__class__ in _AS_THEY_ARE:
+        return value
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
     if isinstance(value, UUID):

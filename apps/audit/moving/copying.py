@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import islice
+from typing import Any
 
 from django.core.management.color import no_style
 from django.db import DatabaseError, connections, transaction
@@ -68,21 +69,31 @@ def _insert(table: Table, rows: Sequence[Row]) -> None:
     quote = connection.ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in table.fields)
     statement = f"COPY {quote(table.name)} ({columns}) FROM STDIN"
-    line = 0
+    lines = [_line(table, row) for row in rows]
     try:
         with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(statement) as stream:
-            for line, row in enumerate(rows, start=1):  # noqa: B007 the line is told when it is refused
-                stream.write_row(
-                    [field.get_db_prep_save(value, connection) for field, value in zip(table.fields, row, strict=True)]
-                )
+            for line in lines:
+                stream.write_row(line)
     except DatabaseError as error:
-        at = table.key_of(rows[_refused_line(error, line) - 1])
-        place = ", ".join(f"{name} {value}" for name, value in zip(table.order, at, strict=True))
-        raise RowRefused(f"{table.name}: the row with {place} is refused: {reason(error)}") from error
+        raise _refused(table, rows[_refused_line(error, len(rows)) - 1], reason(error)) from error
+
+
+def _line(table: Table, row: Row) -> list[Any]:
+    """The row as the driver takes it. SQLite keeps NUL characters in texts, PostgreSQL has no place for them."""
+    connection = connections[TARGET]
+    line = [field.get_db_prep_save(value, connection) for field, value in zip(table.fields, row, strict=True)]
+    if any(isinstance(value, str) and "\0" in value for value in line):
+        raise _refused(table, row, "a text holds a NUL character")
+    return line
+
+
+def _refused(table: Table, row: Row, why: str) -> RowRefused:
+    place = ", ".join(f"{name} {value}" for name, value in zip(table.order, table.key_of(row), strict=True))
+    return RowRefused(f"{table.name}: the row with {place} is refused: {why}")
 
 
 def _refused_line(error: Exception, last: int) -> int:
-    """PostgreSQL numbers the lines of a COPY in its context; what never reached it is the last line written."""
+    """PostgreSQL numbers the lines of a COPY in its context; without one the fault is in all of them."""
     context = getattr(getattr(error.__cause__, "diag", None), "context", None) or ""
     found = re.search(r"^COPY \w+, line (\d+)", context, re.M)
     return min(int(found[1]), last) if found else last
