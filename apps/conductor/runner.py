@@ -99,7 +99,7 @@ class Runner:
             self._wait_for_slot(team)
         self._launch(claimed)
         if finished is not None:
-            self._go_on(finished, ends)
+            self._go_on(finished)
 
     def _settle_and_claim(self, team: UUID, ends: list[Ended], free: int) -> tuple[Finished | None, list[Claimed]]:
         """One transaction, however many ends there are; `ends` is filled as late as may be, so that it takes more."""
@@ -152,7 +152,7 @@ class Runner:
                 if isinstance(error, _DATABASE_AWAY):
                     self._wake_later(team)
                 raise
-            self._go_on(finished, [ended])
+            self._go_on(finished)
         wake("dispatch", team)
 
     def _write_or_refuse(self, team: UUID, ended: Ended) -> Finished:
@@ -248,13 +248,11 @@ class Runner:
         for team in {claimed.team, *hungry}:
             wake("dispatch", team)
 
-    def _go_on(self, finished: Finished, ends: Sequence[Ended]) -> None:
+    def _go_on(self, finished: Finished) -> None:
         for task in finished.settled_tasks:
             wake("settle", task)
-        done = set(finished.completed_nodes)
-        for task in {ended.claimed.task for ended in ends if ended.claimed.node in done}:
-            if task not in finished.settled_tasks:
-                wake("consider_drift", task)
+        for task in finished.going_on:
+            wake("consider_drift", task)
 
     def _watch(self) -> None:
         """Renews leases, and stops what has lost its lease or whose task is being cancelled elsewhere."""

@@ -60,11 +60,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What a batch of ends led to."""
+    """What a batch of ends led to; `going_on` are the tasks of a segment that still run and have a node more done."""
 
-    settled_tasks: tuple[UUID, ...]
-    completed_nodes: tuple[UUID, ...]
-    stale: tuple[UUID, ...]
+    settled_tasks: tuple[UUID, ...] = ()
+    going_on: tuple[UUID, ...] = ()
+    stale: tuple[UUID, ...] = ()
 
 
 def finish_attempts(
@@ -83,17 +83,22 @@ def finish_attempts(
             good = [e for e in good if e.claimed.attempt in expired]
         stale = tuple(e.claimed.attempt for e in ends if e not in good)
         if not good:
-            return Finished(settled_tasks=(), completed_nodes=(), stale=stale)
+            return Finished(stale=stale)
         tasks = {e.claimed.task for e in good}
-        cancelling = _cancelling(list(tasks))
+        cancelling, in_segment = _standing(list(tasks))
         _end_attempts(good, cancelling, now, ledger)
         outcome = {e.claimed.node: _node_status(e, cancelling, policy) for e in good}
         _write_nodes(outcome, now)
         _free([e.claimed.attempt for e in good])
         _speak(team, [e for e in good if outcome[e.claimed.node] is NodeStatus.COMPLETED], now)
         settled = settle_tasks(tasks=tasks, team=team, ledger=ledger, now=now)
-    completed = tuple(node for node, status in outcome.items() if status is NodeStatus.COMPLETED)
-    return Finished(settled_tasks=settled, completed_nodes=completed, stale=stale)
+    completed = {node for node, status in outcome.items() if status is NodeStatus.COMPLETED}
+    advanced = {e.claimed.task for e in good if e.claimed.node in completed}
+    return Finished(
+        settled_tasks=settled,
+        going_on=tuple((advanced & in_segment) - set(settled)),
+        stale=stale,
+    )
 
 
 def settle_tasks(*, tasks: Collection[UUID], team: UUID, ledger: Recorder, now: datetime) -> tuple[UUID, ...]:
@@ -175,9 +180,10 @@ def _node_status(ended: Ended, cancelling: Collection[UUID], policy: Policy) -> 
     return NodeStatus.QUEUED if retry(error, attempts=ended.claimed.number, policy=policy) else NodeStatus.FAILED
 
 
-def _cancelling(tasks: Sequence[UUID]) -> set[UUID]:
-    rows = fetch(f"SELECT id FROM tasks_task WHERE id IN ({marks(tasks)}) AND cancel_requested_at IS NOT NULL", tasks)
-    return {as_uuid(task) for (task,) in rows}
+def _standing(tasks: Sequence[UUID]) -> tuple[set[UUID], set[UUID]]:
+    """Which of some tasks are being cancelled, and which a segment owns."""
+    rows = fetch(f"SELECT id, cancel_requested_at, segment_id FROM tasks_task WHERE id IN ({marks(tasks)})", tasks)
+    return {as_uuid(task) for task, asked, _ in rows if asked}, {as_uuid(task) for task, _, owner in rows if owner}
 
 
 def _write_nodes(outcome: Mapping[UUID, NodeStatus], now: datetime) -> None:

@@ -22,10 +22,7 @@ class Scheduler:
 
 def lock_scheduler(team: UUID) -> Scheduler:
     """The team's scheduler row, locked until the transaction ends."""
-    select = (
-        f"SELECT last_seq, last_fence, {clock.column()} FROM tasks_teamscheduler"
-        f" WHERE team_id = %s{for_update()}"
-    )
+    select = f"SELECT last_seq, last_fence, {clock.column()} FROM tasks_teamscheduler WHERE team_id = %s{for_update()}"
     rows = fetch(select, [team])
     if not rows:
         TeamScheduler.objects.get_or_create(team_id=team)
