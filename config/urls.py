@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+handler500 = "apps.console.views.health.error"
 urlpatterns = [
     path("", include("apps.console.urls")),
     path("admin/", admin.site.urls),

@@ -16,4 +16,5 @@ urlpatterns = [
     path("teams/<uuid:team>/close-thread/", work.close_thread, name="close-thread"),
     path("notes/new/", notes.new_note, name="note-new"),
     path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib import admin
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
@@ -118,8 +120,6 @@ class TestHealth:
         assert Client().get(self.ADDRESS).status_code == 200
 
     def test_without_a_database(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from django.db import OperationalError
-
         def broken(_: object) -> set[str]:
             raise OperationalError("no such host db-17.internal, user tikitaka")
 
@@ -129,10 +129,44 @@ class TestHealth:
         assert answer.json() == {"status": "unhealthy", "fault": "database"}
 
 
+class TestReadiness:
+    ADDRESS = "/readyz"
+
+    def test_ready(self, stage: Stage) -> None:
+        answer = Client().get(self.ADDRESS)
+        assert (answer.status_code, answer.json()) == (200, {"status": "ready"})
+
+    def test_a_broker_that_is_away_is_named_and_pages_answer(
+        self, settings: Any, browser: Callable[..., Client]
+    ) -> None:
+        settings.TIKITAKA_BROKER_URL = "redis://127.0.0.1:1/0"
+        answer = Client().get(self.ADDRESS)
+        assert answer.status_code == 503
+        assert answer.json() == {"status": "not_ready", "faults": {"broker": "away"}}
+        assert int(answer["Retry-After"]) > 0
+        assert browser("operator").get(reverse("console:home")).status_code == 200
+
+    def test_a_disk_that_is_not_mounted(self, stage: Stage, settings: Any, tmp_path: Path) -> None:
+        settings.TIKITAKA_WORKSPACES = tmp_path / "nowhere"
+        assert Client().get(self.ADDRESS).json()["faults"] == {"workspaces": "missing"}
+
+    def test_a_page_without_a_database_says_try_again(
+        self, monkeypatch: pytest.MonkeyPatch, browser: Callable[..., Client]
+    ) -> None:
+        def away(*_: object, **__: object) -> None:
+            raise OperationalError("no such host db-17.internal, user tikitaka")
+
+        client = browser("operator", raise_request_exception=False)
+        monkeypatch.setattr("apps.console.views.home.render", away)
+        answer = client.get(reverse("console:home"))
+        assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+        assert "db-17" not in answer.content.decode()
+
+
 class TestHeaders:
     def test_every_answer_has_a_policy(self, stage: Stage, browser: Callable[..., Client]) -> None:
         own = [reverse(name, args=[stage.rows[page.of].pk] if page.of else []) for name, page in PAGES.items()]
-        own += ["/healthz", f"/tasks/{uuid4()}/", "/nowhere", reverse("console:task-events", args=[uuid4()])]
+        own += ["/healthz", "/readyz", f"/tasks/{uuid4()}/", "/nowhere", reverse("console:task-events", args=[uuid4()])]
         for address in own:
             for client in (browser("owner"), Client()):
                 policy = client.get(address)["Content-Security-Policy"]

@@ -80,7 +80,7 @@ PAGES: dict[str, Page] = {
     "console:note-new": Page(P.NOTE_WRITE),
 }
 # Open to everybody, or answered elsewhere in this file.
-APART = {"console:healthz", "console:task-events"}
+APART = {"console:healthz", "console:readyz", "console:task-events"}
 SITE = {
     "admin:index", "admin:login", "admin:logout", "admin:search", "admin:autocomplete", "admin:jsi18n",
     "admin:password_change", "admin:password_change_done", "admin:view_on_site", "admin:app_list",
