@@ -9,7 +9,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection, connections, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
@@ -175,6 +175,12 @@ class TestTriggers:
         entry.pk, entry.seq = uuid.uuid4(), 7
         with pytest.raises(Exception, match="not the next entry"):
             entry.save(force_insert=True)
+
+
+def test_roles_are_for_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections["default"], "vendor", "sqlite")
+    with pytest.raises(CommandError, match="has no roles; this is for PostgreSQL"):
+        call_command("grant_application", "app")
 
 
 class TestVerify:
