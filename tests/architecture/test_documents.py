@@ -51,6 +51,7 @@ MANAGE = {
 PROGRAMS = (
     f"{PYTHON} -m tikitaka.safety",
     f"{PYTHON} benchmarks/dag.py",
+    f"{PYTHON} benchmarks/ledger.py",
     f"{PYTHON} -c import sqlite3",
     "mkdir -p var/",
     "tar -czf var/",
