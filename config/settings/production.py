@@ -21,6 +21,8 @@ if not ALLOWED_HOSTS:
 DATABASES = {"default": from_url(env.text("DATABASE_URL"))}
 
 SECURE_SSL_REDIRECT = env.flag("TIKITAKA_SSL_REDIRECT", default=True)
+# Whoever asks from inside has no TLS and learns nothing but a word.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 31_536_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True
