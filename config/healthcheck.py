@@ -1,4 +1,4 @@
-"""`python -m config.healthcheck [port]`: whether this container's own site is healthy, asked by a name that it answers to."""
+"""`python -m config.healthcheck [port]`: asks this container whether its site is healthy, by a name it answers to."""
 
 from __future__ import annotations
 
