@@ -7,17 +7,19 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connections
 
 from apps.audit.moving import comparing, ends
 from apps.audit.moving.tables import tables
 from apps.console.serving import serving
-from config.database import from_url
+from config.database import from_url, sqlite
 from tests.architecture.test_documents import Checkout, blocks, commands, make_checkout, try_command
 from tests.support.embedded import ROOT, Database, Installation, filled, fresh_database
 
@@ -214,6 +216,8 @@ class TestKilled:
                 installation.change("UPDATE accounts_user SET first_name = 'x'", timeout=0)
             with serving(installation.folder) as free:
                 assert not free
+            held = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory'"
+            assert target.fetch(f"{held} AND granted AND datname = current_database()") == [(1,)]
         finally:
             process.kill()
             process.communicate()
@@ -324,6 +328,18 @@ class TestRefused:
         assert "1 attempts hold their agents" in done.stderr
         assert "manage.py sweep" in done.stderr
 
+    def test_while_another_command_writes(self, installation: Installation, monkeypatch, django_db_blocker) -> None:
+        monkeypatch.setattr(ends, "SOURCE", "held")
+        monkeypatch.setitem(connections.settings, "held", sqlite(installation.file))
+        connections.settings["held"]["OPTIONS"]["timeout"] = 0
+        connections.configure_settings(connections.settings)
+        with closing(sqlite3.connect(installation.file)) as other, django_db_blocker.unblock():
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(ends.StillWorking, match="keeps writing"), ends.held_still():
+                pass
+            connections["held"].close()
+            del connections["held"]
+
     def test_behind_the_code(self, installation: Installation, target: Database) -> None:
         installation.change("DELETE FROM django_migrations WHERE app = 'conductor'")
         assert "run manage.py migrate first" in installation.move(target).stderr
@@ -362,6 +378,16 @@ class TestRefused:
         assert installation.run("migrate", DATABASE_URL=target.url).returncode == 0
         target.change("DROP TRIGGER ledger_entry_no_change ON ledger_entry")
         assert "triggers are missing in the target: ledger_entry_no_change" in installation.move(target).stderr
+
+    def test_a_target_with_other_permissions(self, installation: Installation, moved: Database) -> None:
+        """The code changed between two calls: rows that refer to permissions by number would mean others."""
+        moved.change("UPDATE auth_permission SET codename = 'x' WHERE id = 1")
+        assert "move_foreign_target: the target's permissions" in installation.move(moved).stderr
+
+    def test_a_target_without_unicode(self, installation: Installation) -> None:
+        with fresh_database(encoding="SQL_ASCII") as target:
+            assert "encoding is SQL_ASCII; it must be UTF8" in installation.move(target).stderr
+            assert target.count("django_migrations") == 0
 
     def test_a_target_that_is_not_there(self, installation: Installation) -> None:
         done = installation.move(Database(name="nowhere_at_all"))

@@ -37,8 +37,14 @@ from tikitaka.ledger.events import AccessDenied
 cast = assemble()
 call_command("run_task", "do: think a while\\ndo: say hello", team=str(cast.team.pk), user="operator")
 nodes = list(PlanNode.objects.order_by("pk"))
-# The first node waits for the last: within one table a row refers to one that is copied after it.
-PlanNode.objects.filter(pk=nodes[0].pk).update(blocked_by=nodes[-1])
+# The first node refers to the last, which is copied after it and in another batch.
+PlanNode.objects.bulk_create(
+    PlanNode(organization=cast.organization, task=nodes[0].task, index=100 + n, agent=nodes[0].agent, instruction="x",
+             work_area="general", writes=False, status="cancelled", blocked_by=nodes[0])
+    for n in range(1_100)
+)
+last = PlanNode.objects.order_by("pk").last()
+PlanNode.objects.filter(pk=nodes[0].pk).update(blocked_by=last)
 hard = {"big": 1e20, "small": 1e-7, "whole": 2.0, "minus": -0.0, "a": 2**70}
 hard["z"] = [None, True, {"ü": "\\u2028 ✓ \\U0001f3fe"}]
 attempt, now = Attempt.objects.order_by("pk").first(), clock.now()
@@ -169,10 +175,11 @@ class Database:
 
 
 @contextmanager
-def fresh_database(like: Database | None = None) -> Iterator[Database]:
+def fresh_database(like: Database | None = None, *, encoding: str = "UTF8") -> Iterator[Database]:
     """Made for the block, empty or as a copy of another, and dropped behind it."""
     name = f"tikitaka_move_{uuid4().hex[:12]}"
-    _administer(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE {like.name if like else 'template0'}")
+    template = like.name if like else "template0"
+    _administer(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE {template}")
     try:
         yield Database(name=name)
     finally:
