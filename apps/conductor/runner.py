@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,6 +31,7 @@ from apps.tasks.services.finish import Ended, Finished, finish_attempts
 from apps.teams.selectors import gate
 from tikitaka.policy import Policy
 from tikitaka.ports import AgentRuntime, RunEnd
+from tikitaka.scheduling.fairness import room_for
 from tikitaka.scheduling.locks import contains, lock_prefixes
 
 log = structlog.get_logger(__name__)
@@ -74,7 +75,7 @@ class Runner:
         self._claiming = threading.Lock()  # held from counting free slots to taking them, or two teams take one
         self._live: dict[UUID, Live] = {}
         self._ends: dict[UUID, list[Ended]] = defaultdict(list)
-        self._hungry: set[UUID] = set()
+        self._hungry: dict[UUID, UUID] = {}  # teams that found no slot, each with its organization
         self._stopping = threading.Event()
         self._watcher: threading.Thread | None = None
         self.peak = 0
@@ -83,9 +84,10 @@ class Runner:
         """Writes the ends that have come in for a team, then starts whatever may start now."""
         ends: list[Ended] = []
         try:
+            organization = self._organization(team)
             with self._claiming:
-                free = 0 if self._draining else self._slots - len(self._live)
-                finished, claimed = self._settle_and_claim(team, ends, free)
+                room = self._room_for(team, organization)
+                finished, claimed = self._settle_and_claim(team, organization, ends, room)
                 self._take_slots(claimed)
         except BaseException as error:
             if ends and isinstance(error, _DATA_FAULTS):
@@ -95,22 +97,32 @@ class Runner:
             if isinstance(error, _DATABASE_AWAY):
                 self._wake_later(team)
             raise
-        if free <= len(claimed):
-            self._wait_for_slot(team)
+        if room <= len(claimed):
+            self._wait_for_slot(team, organization)
+        self._wake_hungry(team)
         self._launch(claimed)
         if finished is not None:
             self._go_on(finished)
 
-    def _settle_and_claim(self, team: UUID, ends: list[Ended], free: int) -> tuple[Finished | None, list[Claimed]]:
+    def _room_for(self, team: UUID, organization: UUID) -> int:
+        """How many attempts may begin now; the rest of the free slots is kept for who runs less and waits."""
+        with self._lock:
+            free = 0 if self._draining else self._slots - len(self._live)
+            self._hungry.pop(team, None)
+            running = Counter(live.claimed.organization for live in self._live.values())
+            return room_for(organization, free=free, running=running, waiting=self._hungry.values())
+
+    def _settle_and_claim(
+        self, team: UUID, organization: UUID, ends: list[Ended], room: int
+    ) -> tuple[Finished | None, list[Claimed]]:
         """One transaction, however many ends there are; `ends` is filled as late as may be, so that it takes more."""
-        organization = self._organization(team)
         finished: Finished | None = None
         with recording(organization):
             with self._lock:
                 ends += self._ends.pop(team, [])
             if ends:
                 finished = finish_attempts(organization=organization, team=team, ends=ends, policy=self._policy)
-            claimed = claim_ready(team=team, gate=gate(team), policy=self._policy, limit=free) if free > 0 else []
+            claimed = claim_ready(team=team, gate=gate(team), policy=self._policy, limit=room) if room > 0 else []
         return finished, claimed
 
     def _organization(self, team: UUID) -> UUID:
@@ -127,20 +139,31 @@ class Runner:
                 self._watcher = threading.Thread(target=self._watch, name="leases", daemon=True)
                 self._watcher.start()
 
-    def _wait_for_slot(self, team: UUID) -> None:
-        """The next end wakes the team; a slot that came free since the claim looked has no end to come."""
+    def _wait_for_slot(self, team: UUID, organization: UUID) -> None:
+        """The next end wakes the team, or whoever leaves the slot that was kept for them."""
         now = time.monotonic()
         with self._lock:
-            full = len(self._live) >= self._slots
-            if full:
-                self._hungry.add(team)
+            self._hungry[team] = organization
             offered = self._offered.get(team, 0.0)
             if now - offered >= _OFFER_S:
                 self._offered[team] = now
         if self._offer is not None and now - offered >= _OFFER_S:
             self._offer(team)
-        if not full and not self._draining:
-            wake("dispatch", team)
+
+    def _wake_hungry(self, team: UUID) -> None:
+        """A slot that is free after a dispatch, because it was kept or has just come free, is for somebody who waits.
+
+        A team that waits itself is woken only when it waits alone: the others leave it what they do not take.
+        """
+        with self._lock:
+            if self._draining or len(self._live) >= self._slots:
+                return
+            others = [hungry for hungry in self._hungry if hungry != team]
+            woken = others or list(self._hungry)
+            for hungry in woken:
+                del self._hungry[hungry]
+        for hungry in woken:
+            wake("dispatch", hungry)
 
     def _write_each_alone(self, team: UUID, ends: list[Ended]) -> None:
         """What one agent answered must not keep the ends of the others from being written."""
@@ -244,7 +267,7 @@ class Runner:
             self._room.notify_all()
             if ended is not None and not self._stopping.is_set():
                 self._ends[claimed.team].append(ended)
-            hungry, self._hungry = self._hungry, set()
+            hungry, self._hungry = self._hungry, {}
         for team in {claimed.team, *hungry}:
             wake("dispatch", team)
 

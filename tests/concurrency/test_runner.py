@@ -158,8 +158,8 @@ def test_a_slot_that_comes_free_while_a_team_looks_is_not_missed(committed_cast:
     with embedded_pool(runtimes=ScriptedRuntime(script), slots=1) as pool:
         original = pool.runner._settle_and_claim
 
-        def slow(team: UUID, ends, free: int):
-            found = original(team, ends, free)
+        def slow(team: UUID, organization: UUID, ends, room: int):
+            found = original(team, organization, ends, room)
             if team == cast.other_team.pk and not may_end.is_set():
                 may_end.set()
                 while pool.runner._live:

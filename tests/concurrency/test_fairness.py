@@ -1,0 +1,45 @@
+"""One organization's many tasks do not starve another's one, in a process with few slots."""
+
+from __future__ import annotations
+
+import pytest
+
+from apps.conductor.pool import embedded_pool
+from apps.conductor.story import submit
+from apps.tasks.models import Attempt, Task
+from apps.teams.services.teams import create_team
+from tests.support.cast import Cast, add_agent
+from tests.support.plans import node
+from tests.support.scripted import ScriptedRuntime
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SLOTS = 2
+STEPS = 4
+
+
+def test_a_single_task_beside_many(committed_cast: Cast) -> None:
+    cast = committed_cast
+    crowd = [cast.team]
+    for number in range(3):
+        team = create_team(actor=cast.operator, organization=cast.organization, name=f"Crowd {number}", width=4)
+        for name in ("One", "Two", "Three"):
+            add_agent(cast.operator, team, name)
+        crowd.append(team)
+    with embedded_pool(runtimes=ScriptedRuntime(seconds=0.03), slots=SLOTS) as pool:
+        for team in crowd:
+            for _ in range(6):
+                submit(actor=cast.operator, team=team, prompt="many", plan=[node(1), node(2), node(3)])
+        steps = [node(1 + step % 2, after=(step,) if step else ()) for step in range(STEPS)]
+        single = submit(actor=cast.stranger, team=cast.other_team, prompt="one", plan=steps).task
+        assert pool.drain(60)
+
+    assert not Task.objects.exclude(status="completed").exists()
+    mine = Attempt.objects.filter(task=single).order_by("started_at")
+    first, last = mine.first(), mine.last()
+    assert first is not None
+    assert last is not None
+    between = Attempt.objects.exclude(task=single).filter(
+        started_at__gt=first.started_at, started_at__lt=last.started_at
+    )
+    assert between.count() <= STEPS * SLOTS
+    assert Attempt.objects.exclude(task=single).filter(started_at__gt=last.started_at).count() > 30
