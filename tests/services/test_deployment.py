@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 import yaml
@@ -34,6 +36,7 @@ class Deployment:
 
     def __init__(self, workers: Fleet, folder: Path) -> None:
         self._folder = folder
+        self.application = f"app_{secrets.token_hex(6)}"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         secret, sealing = folder / "secret_key", folder / "sealing_key"
         secret.write_text(secrets.token_urlsafe(64))
@@ -49,16 +52,23 @@ class Deployment:
     def start(self, role: str, port: int = 0) -> subprocess.Popen[bytes]:
         """Starts a role by the words of compose.yaml; only the port is another."""
         words = [word.replace("8000", str(port)) if port else word for word in SERVICES[role]["command"]]
+        words = [word.replace("tikitaka_app", self.application) for word in words]
         log = (self._folder / f"{role}.log").open("wb")
         extra = {name: value for name, value in SERVICES[role]["environment"].items() if name == "TIKITAKA_EMBED_HERE"}
+        if role != "migrate":
+            extra["DATABASE_URL"] = self._as_application()
         self._processes[role] = subprocess.Popen(
-            [str(BIN / words[0]), *words[1:]],
+            [str(BIN / words[0]) if (BIN / words[0]).exists() else words[0], *words[1:]],
             cwd=processes.ROOT,
-            env=self._environment | extra,
+            env=self._environment | extra | {"PATH": f"{BIN}:{os.environ['PATH']}"},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
         return self._processes[role]
+
+    def _as_application(self) -> str:
+        found = urlsplit(self._environment["DATABASE_URL"])
+        return urlunsplit(found._replace(netloc=f"{self.application}@{found.hostname}:{found.port}"))
 
     def said(self, role: str) -> str:
         return (self._folder / f"{role}.log").read_text(errors="replace")
@@ -80,10 +90,15 @@ def deployment(committed_cast: Cast, tmp_path: Path) -> Iterator[Deployment]:
         pytest.fail("this needs PostgreSQL and Redis: run `make test-services`")
     with fleet(tmp_path) as workers:
         found = Deployment(workers, tmp_path)
+        with connection.cursor() as cursor:
+            cursor.execute(f"CREATE ROLE {found.application} LOGIN")
         try:
             yield found
         finally:
             found.end()
+            with connection.cursor() as cursor:
+                cursor.execute(f"DROP OWNED BY {found.application}")
+                cursor.execute(f"DROP ROLE {found.application}")
 
 
 def free_port() -> int:
