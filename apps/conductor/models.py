@@ -1,4 +1,4 @@
-"""What the story needs beside its steps: incidents and the sources of imported work."""
+"""What the story needs beside its steps: incidents, the sources of imported work, and what watching keeps."""
 
 from __future__ import annotations
 
@@ -64,3 +64,26 @@ class ImportSource(models.Model):
 
     def __str__(self) -> str:
         return self.thread_id
+
+
+class LogCheck(models.Model):
+    """When a log was last verified and what came of it; the time grows old where nobody reconciles."""
+
+    log = models.UUIDField(primary_key=True, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    checked_at = models.DateTimeField()
+    size = models.PositiveBigIntegerField()
+    valid = models.BooleanField()
+
+    def __str__(self) -> str:
+        return f"{self.log}: {'valid' if self.valid else 'broken'}"
+
+
+class RefusedCalls(models.Model):
+    """How many callers a door turned away that it could not name; named ones are denials in the ledger."""
+
+    door = models.CharField(primary_key=True, max_length=16)
+    count = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.door}: {self.count}"

@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.conf import settings
 
 from apps.conductor.incidents import close_cured, open_incident
-from apps.conductor.models import Incident, IncidentKind
+from apps.conductor.models import Incident, IncidentKind, LogCheck
 from apps.conductor.preparation import report_drift
 from apps.conductor.story import wake_flushes
 from apps.conductor.wake import wake
@@ -91,7 +91,17 @@ def reconcile(*, restore: bool = False) -> int:
         _close_mended(agent, {item.file for item in drifted})
         _report_unknown(agent)
     for log in logs():
-        result = verify_log(log).result
+        verification = verify_log(log)
+        result = verification.result
+        LogCheck.objects.update_or_create(
+            log=log.pk,
+            defaults={
+                "organization_id": log.organization_id,
+                "checked_at": clock.now(),
+                "size": verification.entries,
+                "valid": verification.valid,
+            },
+        )
         if isinstance(result, Broken):
             open_incident(
                 organization=log.organization_id,

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.console.views import health, home, live, notes, work
+from apps.console.views import health, home, live, metrics, notes, work
 
 app_name = "console"
 urlpatterns = [
@@ -17,4 +17,5 @@ urlpatterns = [
     path("notes/new/", notes.new_note, name="note-new"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
 ]

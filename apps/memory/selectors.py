@@ -106,12 +106,19 @@ def ready_to_flush() -> Q:
 
 def due_flushes(now: datetime, attempts_max: int) -> list[UUID]:
     """Flushes that somebody should work on now: waiting, to be tried again, or left behind by whoever died."""
+    return [flush for flush, _ in flushes_due_since(now, attempts_max)]
+
+
+def flushes_due_since(now: datetime, attempts_max: int) -> list[tuple[UUID, datetime]]:
+    """The same, each with the time since when it waits."""
     again = [FlushStatus.RUNNING, FlushStatus.TIMED_OUT, FlushStatus.FAILED]
     free = Q(status=FlushStatus.WAITING) | Q(status__in=again, claimed_until__lt=now)
     rows = Flush.objects.filter(free, ready_to_flush())
     return [
-        pk
-        for pk, attempts, status in rows.values_list("pk", "attempts", "status")
+        (pk, claimed_until or created_at)
+        for pk, attempts, status, created_at, claimed_until in rows.values_list(
+            "pk", "attempts", "status", "created_at", "claimed_until"
+        )
         if status in (FlushStatus.WAITING, FlushStatus.RUNNING) or len(attempts) < attempts_max
     ]
 
@@ -145,14 +152,18 @@ def participants(segment: Segment, everybody: Collection[UUID]) -> set[UUID]:
 
 def notes_to_land(now: datetime) -> list[UUID]:
     """Approved notes that nobody lands at the moment, in teams that are not paused."""
-    rows = Note.objects.filter(
+    return list(landable_notes(now).order_by("created_at").values_list("pk", flat=True))
+
+
+def landable_notes(now: datetime) -> QuerySet[Note]:
+    """The same as rows."""
+    return Note.objects.filter(
         Q(landing_until__isnull=True) | Q(landing_until__lt=now),
         status=NoteStatus.APPROVED,
         team__paused_at__isnull=True,
         team__archived_at__isnull=True,
         organization__paused_at__isnull=True,
     )
-    return list(rows.order_by("created_at").values_list("pk", flat=True))
 
 
 def landings_to_remove() -> list[UUID]:

@@ -133,5 +133,9 @@ TIKITAKA_EMBED_HERE = env.flag("TIKITAKA_EMBED_HERE", default=not TIKITAKA_BROKE
 TIKITAKA_EMBED_WAIT_S = env.number("TIKITAKA_EMBED_WAIT_S", 60, low=1, high=600)
 globals().update(celery_settings(TIKITAKA_BROKER_URL, prefix=env.text("TIKITAKA_BROKER_PREFIX", "")))
 
+# --- watching: without a token there is no page for metrics
+
+TIKITAKA_METRICS_TOKEN = env.text("TIKITAKA_METRICS_TOKEN", "")
+
 LOGGING = logging_settings(env.choice("TIKITAKA_LOG", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")))
 configure_structlog()

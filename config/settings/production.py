@@ -6,7 +6,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.database import from_url
 from config.settings.base import *  # noqa: F403
-from config.settings.base import env
+from config.settings.base import TIKITAKA_METRICS_TOKEN, env
 
 DEBUG = False
 if env.flag("TIKITAKA_DEBUG", default=False):
@@ -21,8 +21,10 @@ if not ALLOWED_HOSTS:
 DATABASES = {"default": from_url(env.text("DATABASE_URL"))}
 
 SECURE_SSL_REDIRECT = env.flag("TIKITAKA_SSL_REDIRECT", default=True)
-# Whoever asks from inside has no TLS and learns nothing but a word.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+# Whoever asks from inside has no TLS; it learns nothing but a word, or holds the token of the metrics.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+if TIKITAKA_METRICS_TOKEN and len(TIKITAKA_METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("TIKITAKA_METRICS_TOKEN needs 20 characters")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 31_536_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True

@@ -80,7 +80,8 @@ PAGES: dict[str, Page] = {
     "console:note-new": Page(P.NOTE_WRITE),
 }
 # Open to everybody, or answered elsewhere in this file.
-APART = {"console:healthz", "console:readyz", "console:task-events"}
+# The metrics want a token of their own, see test_metrics.py.
+APART = {"console:healthz", "console:readyz", "console:task-events", "console:metrics"}
 SITE = {
     "admin:index", "admin:login", "admin:logout", "admin:search", "admin:autocomplete", "admin:jsi18n",
     "admin:password_change", "admin:password_change_done", "admin:view_on_site", "admin:app_list",

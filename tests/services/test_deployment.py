@@ -41,11 +41,15 @@ class Deployment:
         secret, sealing = folder / "secret_key", folder / "sealing_key"
         secret.write_text(secrets.token_urlsafe(64))
         sealing.write_text(workers.environment["TIKITAKA_SEALING_KEY"])
+        self.token = secrets.token_urlsafe(24)
+        token = folder / "metrics_token"
+        token.write_text(self.token)
         dropped = ("SECRET_KEY", "TIKITAKA_SEALING_KEY", "TIKITAKA_EMBED_HERE")
         self._environment = {name: value for name, value in workers.environment.items() if name not in dropped} | {
             "DJANGO_SETTINGS_MODULE": "config.settings.production",
             "SECRET_KEY_FILE": str(secret),
             "TIKITAKA_SEALING_KEY_FILE": str(sealing),
+            "TIKITAKA_METRICS_TOKEN_FILE": str(token),
             "ALLOWED_HOSTS": "tikitaka.example",
         }
 
@@ -107,8 +111,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def status(port: int, path: str) -> int:
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Host": "tikitaka.example"})
+def status(port: int, path: str, token: str = "") -> int:
+    headers = {"Host": "tikitaka.example", "Authorization": f"Bearer {token}"}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     try:
         return int(urllib.request.urlopen(request, timeout=5).status)
     except urllib.error.HTTPError as refused:
@@ -127,6 +132,8 @@ def test_every_role_starts_and_a_task_goes_the_whole_way(committed_cast: Cast, d
     for port, role in ((web, "web"), (live, "live")):
         wait_until(lambda port=port: status(port, "/healthz") == 200, 60, lambda role=role: deployment.said(role))
         assert status(port, "/readyz") == 200
+        assert status(port, "/metrics", deployment.token) == 200
+        assert status(port, "/metrics") == 404
     health = [sys.executable, *SERVICES["web"]["healthcheck"]["test"][2:], str(web)]
     environment = {"ALLOWED_HOSTS": "tikitaka.example"}
     assert subprocess.run(health, cwd=processes.ROOT, env=environment, timeout=20, check=False).returncode == 0
@@ -147,6 +154,7 @@ def test_every_role_starts_and_a_task_goes_the_whole_way(committed_cast: Cast, d
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS"),
         ({"DATABASE_URL": "mysql://x"}, "DATABASE_URL"),
         ({"TIKITAKA_BROKER_URL": "http://x"}, "TIKITAKA_BROKER_URL"),
+        ({"TIKITAKA_METRICS_TOKEN": "short", "TIKITAKA_METRICS_TOKEN_FILE": ""}, "TIKITAKA_METRICS_TOKEN"),
         ({"TIKITAKA_WORKERS": "many"}, "TIKITAKA_WORKERS"),
     ],
 )

@@ -1,0 +1,1 @@
+"""What an operator's monitoring reads: numbers out of the rows, no names of anybody and no text."""
