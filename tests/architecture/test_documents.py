@@ -54,6 +54,8 @@ PROGRAMS = (
     f"{PYTHON} benchmarks/ledger.py",
     f"{PYTHON} -c import sqlite3",
     "mkdir -p var/",
+    "pg_dump --format=custom --file=var/",
+    "pg_restore --exit-on-error --no-owner --dbname=",
     "tar -czf var/",
 )
 
@@ -98,7 +100,10 @@ def commands(block: Block) -> list[str]:
 
 
 # Documents whose commands need PostgreSQL, and the test that works through them with the functions of this file.
-WITH_SERVICES = {"docs/moving.md": "tests/services/test_move_database.py"}
+WITH_SERVICES = {
+    "docs/moving.md": "tests/services/test_move_database.py",
+    "docs/operations.md": "tests/services/test_operations.py",
+}
 
 WITH_COMMANDS = [
     document

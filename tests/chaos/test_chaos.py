@@ -18,7 +18,7 @@ from django.db import connection
 from apps.conductor.models import Incident
 from apps.conductor.story import close_thread, submit
 from apps.conductor.wake import wake
-from apps.ledger.selectors import entries
+from apps.ledger.selectors import entries, header
 from apps.memory.models import Flush, Landing, Note
 from apps.tasks.models import Attempt, Task
 from tests.chaos.conftest import SteppedClock
@@ -181,6 +181,31 @@ def test_the_disk_is_full_while_landing(transactional_db: None, tmp_path: Path, 
             check(cast)
 
 
+def test_the_disk_is_read_only_while_landing(transactional_db: None, tmp_path: Path, settings: Any) -> None:
+    with tiny_disk(tmp_path / "tiny") as disk:
+        settings.TIKITAKA_WORKSPACES = disk
+        cast = assemble()
+        with fleet(tmp_path) as workers:
+            workers.start(EVERYTHING, size=4)
+            note = approved(cast)
+            remount(disk, "ro")
+            wake("land", note.pk)
+            open_incident = Incident.objects.filter(kind="landing_failed", subject=f"note {note.pk}", closed_at=None)
+            wait_until(open_incident.exists, 30)
+            note.refresh_from_db()
+            assert (note.status, note.landing_fault) == ("approved", "workspace_read_only")
+            (failed,) = entries(cast.organization.pk, types=("memory.landing.failed",))
+            assert header(failed)["facts"]["reason"] == "workspace_read_only"
+
+            remount(disk, "rw")
+            Note.objects.filter(pk=note.pk).update(landing_until=None)  # a minute later
+            sweep_twice(workers)
+
+            assert Note.objects.get(pk=note.pk).status == "active"
+            assert not open_incident.exists()
+            check(cast)
+
+
 def test_the_clock_is_stepped_back_and_forth(committed_cast: Cast, workers: Fleet, clock: SteppedClock) -> None:
     workers.start(EVERYTHING, size=4)
     slow = "do: think\ndo: sleep 2\ndo: say done"
@@ -239,6 +264,10 @@ def tiny_disk(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True, timeout=10)
+
+
+def remount(folder: Path, how: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{how}", str(folder)], check=True, timeout=10)
 
 
 def fill(file: Path) -> None:
