@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -35,10 +36,11 @@ class LogVerification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """How long a log is, and how many of its entries record a refusal."""
+    """How long a log is, when it was opened, and how many of its entries record a refusal."""
 
     log: UUID
     size: int
+    opened_at: datetime
     denials: int
 
 
@@ -61,12 +63,15 @@ def entries(
 
 
 def heads() -> list[Head]:
-    """Every log with its size and its refusals, one query; the entries are found by the index on log and type."""
+    """Every log that has an entry, one query; indexes find the first entry and the refusals."""
     denied = Entry.objects.filter(log=OuterRef("pk"), type=AccessDenied.type).order_by().values("log")
-    rows = Log.objects.annotate(denials=Subquery(denied.annotate(n=Count("pk")).values("n")))
+    first = Entry.objects.filter(log=OuterRef("pk"), seq=0).values("recorded_at")
+    rows = Log.objects.filter(size__gt=0).annotate(
+        opened_at=Subquery(first), denials=Subquery(denied.annotate(n=Count("pk")).values("n"))
+    )
     return [
-        Head(log=log, size=size, denials=denials or 0)
-        for log, size, denials in rows.order_by("origin").values_list("pk", "size", "denials")
+        Head(log=log, size=size, opened_at=opened_at, denials=denials or 0)
+        for log, size, opened_at, denials in rows.order_by("origin").values_list("pk", "size", "opened_at", "denials")
     ]
 
 

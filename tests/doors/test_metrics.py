@@ -233,11 +233,14 @@ class TestWhatHappened:
 
 
 class TestTheLedger:
-    def test_a_log_that_was_never_verified_has_no_age(self, cast: Cast) -> None:
-        found = scraped()
+    def test_a_log_that_was_never_verified_ages_from_its_opening(self, cast: Cast) -> None:
         log = Log.objects.get(organization_id=cast.organization.pk)
+        later = clock.now() + timedelta(minutes=20)
+        with clock.running_on(lambda: later):
+            found = scraped()
         assert found["ledger_entries", str(log.pk)] == log.size
-        assert ("ledger_verified_seconds", str(log.pk)) not in found
+        assert round(found["ledger_verified_seconds", str(log.pk)], -1) == 1200
+        assert ("ledger_valid", str(log.pk)) not in found
 
     def test_reconcile_keeps_when_it_verified_and_what_came_of_it(self, cast: Cast) -> None:
         reconcile()

@@ -75,13 +75,13 @@ def _notes(found: Figures) -> Iterator[Metric]:
 
 
 def _ledger(found: Figures) -> Iterator[Metric]:
-    sizes = {(str(head.log),): head.size for head in found.heads}
+    sizes = {(str(chain.log),): chain.size for chain in found.chains}
     yield _gauge("ledger_entries", "How long a log is", ["log"], sizes)
-    ages = {(str(log),): checked.age_s for log, checked in found.checks.items()}
-    yield _gauge("ledger_verified_seconds", "How long ago a log was verified", ["log"], ages)
-    valid = {(str(log),): int(checked.valid) for log, checked in found.checks.items()}
+    ages = {(str(chain.log),): chain.age_s for chain in found.chains}
+    yield _gauge("ledger_verified_seconds", "How long ago a log was verified, or opened if never", ["log"], ages)
+    valid = {(str(chain.log),): int(chain.valid) for chain in found.chains if chain.valid is not None}
     yield _gauge("ledger_valid", "1 when a log was what was written", ["log"], valid)
-    denials = {("governed",): sum(head.denials for head in found.heads)}
+    denials = {("governed",): found.denials}
     doors = {("metrics",): 0, **_short(_counts(found, "refused"))}
     yield _counter("callers_refused", "Callers who were turned away", ["door"], denials | doors)
 

@@ -56,11 +56,13 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """The last verification of one log."""
+class Chain:
+    """One log: how long it is, how long ago it was verified (opened, if it never was), and what came of it."""
 
+    log: UUID
+    size: int
     age_s: float
-    valid: bool
+    valid: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +76,14 @@ class Figures:
     landings: Mapping[str, int]
     flushes: Latency
     reviews: Latency
-    heads: tuple[Head, ...]
-    checks: Mapping[UUID, Checked]
+    chains: tuple[Chain, ...]
+    denials: int
 
 
 def figures() -> Figures:
     """Asks the database; twelve queries, and one more for the time where the database has its own."""
     now = clock.now()
-    teams = queues(now)
+    teams, logs = queues(now), heads()
     landings, removals = _landings(now)
     stages = {**_node_stages(teams, now), **_row_stages(now), "landings_to_remove": removals}
     flushes = Flush.objects.filter(status=FlushStatus.DONE, finished_at__gte=now - _RECENT)
@@ -94,8 +96,8 @@ def figures() -> Figures:
         landings=landings,
         flushes=_latency(flushes.values_list("created_at", "finished_at")),
         reviews=_latency(reviews.values_list("opened_at", "closed_at")),
-        heads=tuple(heads()),
-        checks=_checks(now),
+        chains=tuple(_chains(logs, now)),
+        denials=sum(head.denials for head in logs),
     )
 
 
@@ -190,8 +192,9 @@ def _latency(pairs: Iterable[tuple[datetime, datetime | None]]) -> Latency:
     return Latency(count=len(taken), median_s=median(taken) if taken else 0.0, longest_s=max(taken, default=0.0))
 
 
-def _checks(now: datetime) -> dict[UUID, Checked]:
-    return {
-        row.log: Checked(age_s=max((now - row.checked_at).total_seconds(), 0.0), valid=row.valid)
-        for row in LogCheck.objects.all()
-    }
+def _chains(logs: Iterable[Head], now: datetime) -> Iterable[Chain]:
+    checks = {row.log: row for row in LogCheck.objects.all()}
+    for head in logs:
+        check = checks.get(head.log)
+        age = (now - (check.checked_at if check else head.opened_at)).total_seconds()
+        yield Chain(log=head.log, size=head.size, age_s=max(age, 0.0), valid=check.valid if check else None)

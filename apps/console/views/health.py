@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 
-from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.views.defaults import server_error
 
 from apps.conductor.broker_state import broker_answers
-from apps.ledger import triggers
-from apps.teams.models import Workspace
+from apps.conductor.fitness import database_fault, workspaces_fault
 
 _RETRY_S = "5"
 
 
 def healthz(_: HttpRequest) -> JsonResponse:
     """200 while the database answers and the ledger's triggers are in place, 503 with the named fault otherwise."""
-    fault = _database_fault()
+    fault = database_fault()
     if fault is not None:
         return _refused({"status": "unhealthy", "fault": fault})
     return JsonResponse({"status": "healthy"})
@@ -33,9 +29,9 @@ def readyz(_: HttpRequest) -> JsonResponse:
     Pages answer all the same: what waits for a broker or a disk is not lost.
     """
     found = {
-        "database": _database_fault(),
+        "database": database_fault(),
         "broker": None if broker_answers() else "away",
-        "workspaces": _workspaces_fault(),
+        "workspaces": workspaces_fault(),
     }
     faults = {part: fault for part, fault in found.items() if fault is not None}
     if faults:
@@ -50,27 +46,6 @@ def error(request: HttpRequest) -> HttpResponse:
     answer = HttpResponse(render_to_string("503.html"), status=503)
     answer["Retry-After"] = _RETRY_S
     return answer
-
-
-def _database_fault() -> str | None:
-    try:
-        missing = set(triggers.expected(connection)) - triggers.installed(connection)
-    except DatabaseError:
-        return "database"
-    return "ledger_triggers" if missing else None
-
-
-def _workspaces_fault() -> str | None:
-    """The folder is made with the first agent; from then on one that is not there is a disk that is not mounted."""
-    folder = Path(settings.TIKITAKA_WORKSPACES)
-    try:
-        if not folder.exists() and Workspace.objects.exists():
-            return "missing"
-    except DatabaseError:
-        return None  # it has its own fault
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return None if os.access(folder, os.W_OK | os.X_OK) else "not_writable"
 
 
 def _refused(body: dict[str, object]) -> JsonResponse:
