@@ -174,7 +174,7 @@ class TestAFailingModel:
             raise RuntimeError("always")
 
         replies(settings, extracted(RULE))
-        monkeypatch.setattr("apps.memory.services.distil.save_note", broken)
+        monkeypatch.setattr("apps.memory.services.distil.save_notes", broken)
         thread(committed_cast)
         for minutes in range(10, 90, 10):
             later(sweep, minutes)

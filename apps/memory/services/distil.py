@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Max
 
 from apps.ledger.services import recording
-from apps.memory.models import Landing, Note, tasks_of
+from apps.memory.models import Flush, Landing, Note, tasks_of
 from apps.memory.selectors import participants, segment_tasks, uncovered_nodes
 from apps.memory.services.assess import Assessed, ProposedText, assess_all
 from apps.memory.services.flushes import (
@@ -21,7 +21,7 @@ from apps.memory.services.flushes import (
     save_reply,
 )
 from apps.memory.services.material import Material, gather
-from apps.memory.services.notes import save_note
+from apps.memory.services.notes import NoteDraft, save_notes
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import active_agents
@@ -189,7 +189,7 @@ def _finish(
     submitters = [
         person for person in tasks_of(flush.segment).values_list("submitted_by", flat=True).distinct() if person
     ]
-    notes: list[UUID] = []
+    drafts: list[NoteDraft] = []
     seen: set[str] = set()
     dropped = list(found.dropped)
     with recording(flush.organization_id) as ledger:
@@ -198,34 +198,36 @@ def _finish(
             repeats = _repeats(outcome, seen)
             if repeats is not None or outcome is None:
                 dropped.append({"statement": number, "reason": "restated", "of": repeats or "injected"})
-                ledger.record(
-                    NoteDeduplicated(
-                        flush=flush.pk,
-                        team=team.pk,
-                        segment=flush.segment_id,
-                        of=repeats or "injected",
-                        content_digest=digest(statement.text.content),
-                    )
-                )
+                ledger.record(_deduplicated(flush, statement, repeats))
                 continue
             seen.add(outcome.content)
-            note = save_note(
-                assessed=outcome,
-                team=team,
-                source=found.source,
-                ledger=ledger,
-                policy=policy,
-                segment=flush.segment,
-                flush=flush,
-                ordinal=last + len(notes) + 1,
-                attempts=statement.attempts,
-                spans=statement.spans,
-                submitters=submitters,
+            ordinal = last + len(drafts) + 1
+            drafts.append(
+                NoteDraft(assessed=outcome, attempts=statement.attempts, spans=statement.spans, ordinal=ordinal)
             )
-            notes.append(note.pk)
+        notes = save_notes(
+            drafts,
+            team=team,
+            source=found.source,
+            ledger=ledger,
+            policy=policy,
+            segment=flush.segment,
+            flush=flush,
+            submitters=submitters,
+        )
         reason = found.reason or ("" if notes else "nothing_new")
         finish_flush(claimed=claimed, nodes=nodes, notes=len(notes), dropped=dropped, reason=reason, ledger=ledger)
-    return notes
+    return [note.pk for note in notes]
+
+
+def _deduplicated(flush: Flush, statement: Statement, of: str | None) -> NoteDeduplicated:
+    return NoteDeduplicated(
+        flush=flush.pk,
+        team=flush.segment.team_id,
+        segment=flush.segment_id,
+        of=of or "injected",
+        content_digest=digest(statement.text.content),
+    )
 
 
 def _repeats(outcome: Assessed | None, seen: set[str]) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -13,7 +13,6 @@ from apps.ledger.services import Recorder
 from apps.memory.models import Flush, Note, Recipient, ReviewItem, Segment
 from apps.memory.services.assess import Assessed, AssessedRecipient
 from apps.memory.services.recipients import deny_newcomers, record_withheld
-from apps.tasks.models import Attempt, Span
 from apps.teams.models import Team
 from tikitaka.ledger.events import (
     NoteProposed,
@@ -30,51 +29,76 @@ from tikitaka.routing.reasons import WithholdReason
 from tikitaka.text import digest
 
 
-def save_note(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteDraft:
+    """A statement that becomes a note: what was decided about it, and the rows that it cites."""
+
+    assessed: Assessed
+    attempts: tuple[UUID, ...] = ()
+    spans: tuple[int, ...] = ()
+    ordinal: int = 0
+
+
+def save_notes(
+    drafts: Sequence[NoteDraft],
     *,
-    assessed: Assessed,
     team: Team,
     source: str,
     ledger: Recorder,
     policy: Policy,
     segment: Segment | None = None,
     flush: Flush | None = None,
-    ordinal: int = 0,
-    attempts: Sequence[UUID] = (),
-    spans: Sequence[int] = (),
     submitters: Sequence[UUID] = (),
     written_by: UUID | None = None,
-) -> Note:
-    """Saves a proposed note with every agent's verdict; it waits for a person unless nothing asks for one."""
+) -> list[Note]:
+    """Saves proposed notes with every agent's verdict, a few statements whatever their number.
+
+    Each waits for a person unless nothing asks for one.
+    """
     now = clock.now()
-    note = Note(
-        id=new_id(),
-        organization_id=team.organization_id,
-        team=team,
-        segment=segment,
-        flush=flush,
-        ordinal=ordinal,
-        source=source,
-        submitters=[str(person) for person in submitters],
-        written_by_id=written_by,
-        policy_digest=policy.digest,
-        created_at=now,
-        expires_at=now + timedelta(seconds=policy.note_life_s),
+    notes = []
+    for draft in drafts:
+        note = Note(
+            id=new_id(),
+            organization_id=team.organization_id,
+            team=team,
+            segment=segment,
+            flush=flush,
+            ordinal=draft.ordinal,
+            source=source,
+            submitters=[str(person) for person in submitters],
+            written_by_id=written_by,
+            policy_digest=policy.digest,
+            created_at=now,
+            expires_at=now + timedelta(seconds=policy.note_life_s),
+        )
+        put_assessment(note, draft.assessed)
+        reasons = review_reasons(facts_of(note, draft.assessed.recipients), policy=policy)
+        note.review_reasons = [reason.value for reason in reasons]
+        note.status = _first_status(note, reasons).value
+        note.content_digest = _digest(note, draft.assessed.recipients)
+        notes.append(note)
+    _insert(notes, drafts)
+    for note, draft in zip(notes, drafts, strict=True):
+        record_proposal(note, draft.assessed, ledger)
+    deny_newcomers(team=team.pk, ledger=ledger, notes=[note.pk for note in notes])
+    open_items([note for note in notes if note.review_reasons], ledger=ledger, policy=policy)
+    return notes
+
+
+def _insert(notes: Sequence[Note], drafts: Sequence[NoteDraft]) -> None:
+    pairs = list(zip(notes, drafts, strict=True))
+    Note.objects.bulk_create(notes)
+    Recipient.objects.bulk_create(
+        Recipient(note=note, **_columns(item)) for note, draft in pairs for item in draft.assessed.recipients
     )
-    put_assessment(note, assessed)
-    reasons = review_reasons(facts_of(note, assessed.recipients), policy=policy)
-    note.review_reasons = [reason.value for reason in reasons]
-    note.status = _first_status(note, reasons).value
-    note.save(force_insert=True)
-    save_recipients(note, assessed.recipients)
-    note.cited_attempts.set(Attempt.objects.filter(pk__in=attempts))
-    note.cited_spans.set(Span.objects.filter(pk__in=spans))
-    seal_digest(note)
-    record_proposal(note, assessed, ledger)
-    deny_newcomers(team=team.pk, ledger=ledger, note=note.pk)
-    if reasons:
-        open_item(note=note, ledger=ledger, policy=policy)
-    return note
+    attempts, spans = Note.cited_attempts.through, Note.cited_spans.through
+    attempts.objects.bulk_create(
+        attempts(note_id=note.pk, attempt_id=attempt) for note, draft in pairs for attempt in set(draft.attempts)
+    )
+    spans.objects.bulk_create(
+        spans(note_id=note.pk, span_id=span) for note, draft in pairs for span in set(draft.spans)
+    )
 
 
 def put_assessment(note: Note, assessed: Assessed) -> None:
@@ -125,7 +149,10 @@ def seal_digest(note: Note) -> None:
 
 def note_digest(note: Note) -> str:
     """The digest as the rows stand now."""
-    rows = Recipient.objects.filter(note=note).exclude(reason=WithholdReason.NOT_PARTICIPANT.value)
+    return _digest(note, Recipient.objects.filter(note=note))
+
+
+def _digest(note: Note, recipients: Iterable[AssessedRecipient | Recipient]) -> str:
     return content_digest(
         DigestContent(
             content=note.content,
@@ -136,7 +163,7 @@ def note_digest(note: Note) -> str:
             expires_at=note.expires_at.isoformat() if note.expires_at else "",
             recipients=[
                 DigestRecipient(
-                    agent=str(row.agent_id),
+                    agent=str(row.agent if isinstance(row, AssessedRecipient) else row.agent_id),
                     verdict=row.verdict,
                     reason=row.reason or None,
                     score_bp=row.score_bp,
@@ -144,7 +171,8 @@ def note_digest(note: Note) -> str:
                     placement=row.placement,
                     placement_key=row.placement_key,
                 )
-                for row in rows
+                for row in recipients
+                if row.reason != WithholdReason.NOT_PARTICIPANT.value
             ],
             reasons=[reason for reason in note.review_reasons if reason != ReviewReason.LANDING_FAILED],
             policy=note.policy_digest,
@@ -152,28 +180,32 @@ def note_digest(note: Note) -> str:
     )
 
 
-def open_item(*, note: Note, ledger: Recorder, policy: Policy) -> ReviewItem:
-    """Puts the note's present version before a person."""
+def open_items(notes: Sequence[Note], *, ledger: Recorder, policy: Policy) -> None:
+    """Puts the present version of each note before a person."""
     now = clock.now()
-    item = ReviewItem.objects.create(
-        id=new_id(),
-        organization_id=note.organization_id,
-        note=note,
-        note_version=note.version,
-        reasons=note.review_reasons,
-        opened_at=now,
-        due_at=now + timedelta(seconds=policy.review_due_s),
-    )
-    ledger.record(
-        ReviewItemOpened(
-            note=note.pk,
-            team=note.team_id,
-            review_item=item.pk,
-            reasons=tuple(note.review_reasons),
-            content_digest=note.content_digest,
+    items = [
+        ReviewItem(
+            id=new_id(),
+            organization_id=note.organization_id,
+            note=note,
+            note_version=note.version,
+            reasons=note.review_reasons,
+            opened_at=now,
+            due_at=now + timedelta(seconds=policy.review_due_s),
         )
-    )
-    return item
+        for note in notes
+    ]
+    ReviewItem.objects.bulk_create(items)
+    for note, item in zip(notes, items, strict=True):
+        ledger.record(
+            ReviewItemOpened(
+                note=note.pk,
+                team=note.team_id,
+                review_item=item.pk,
+                reasons=tuple(note.review_reasons),
+                content_digest=note.content_digest,
+            )
+        )
 
 
 def close_items(note: Note) -> None:
@@ -186,7 +218,7 @@ def hold_again(*, note: Note, reason: ReviewReason, ledger: Recorder, policy: Po
     note.review_reasons = [reason.value, *(r for r in note.review_reasons if r != reason.value)]
     Note.objects.filter(pk=note.pk).update(review_reasons=note.review_reasons)
     close_items(note)
-    open_item(note=note, ledger=ledger, policy=policy)
+    open_items([note], ledger=ledger, policy=policy)
 
 
 def record_proposal(note: Note, assessed: Assessed, ledger: Recorder) -> None:

@@ -34,18 +34,20 @@ def assessed_rows(note: Note) -> list[AssessedRecipient]:
     ]
 
 
-def deny_newcomers(*, team: UUID, ledger: Recorder, note: UUID | None = None) -> int:
+def deny_newcomers(*, team: UUID, ledger: Recorder, notes: Sequence[UUID] | None = None) -> int:
     """Every active agent has a verdict on every live note of its team: whoever was registered since took no part.
 
-    Returns how many verdicts were missing; for one note, or for all of the team.
+    Returns how many verdicts were missing; on some notes, or on all of the team.
     """
+    if notes is not None and not notes:
+        return 0
     live = [status.value for status in LIVE_NOTES]
     missing = fetch(
         "SELECT n.id, a.id FROM memory_note n JOIN teams_agent a ON a.team_id = n.team_id AND a.retired_at IS NULL"
         " LEFT JOIN memory_recipient r ON r.note_id = n.id AND r.agent_id = a.id"
         f" WHERE n.team_id = %s AND n.status IN ({marks(live)}) AND r.id IS NULL"
-        f"{' AND n.id = %s' if note else ''} ORDER BY n.id, a.position",
-        [team, *live, *([note] if note else [])],
+        f"{'' if notes is None else f' AND n.id IN ({marks(notes)})'} ORDER BY n.id, a.position",
+        [team, *live, *(notes or ())],
     )
     pairs = [(as_uuid(of), as_uuid(agent)) for of, agent in missing]
     reason = WithholdReason.NOT_PARTICIPANT.value

@@ -16,12 +16,13 @@ from apps.memory.models import Decision, Note, Recipient, ReviewItem
 from apps.memory.selectors import current_item
 from apps.memory.services.assess import Assessed, ProposedText, assess
 from apps.memory.services.notes import (
+    NoteDraft,
     close_items,
     facts_of,
     note_digest,
-    open_item,
+    open_items,
     put_assessment,
-    save_note,
+    save_notes,
     save_recipients,
     seal_digest,
 )
@@ -93,7 +94,7 @@ def approve(
     with _deciding(actor, note, "approved") as (locked, ledger):
         _still_not_author(actor, locked)
         item = _check_open(locked, shown_digest, NoteStep.APPROVE)
-        deny_newcomers(team=locked.team_id, ledger=ledger, note=locked.pk)
+        deny_newcomers(team=locked.team_id, ledger=ledger, notes=[locked.pk])
         before = _granted(locked)
         after = before if recipients is None else frozenset(recipients)
         if not after <= before:
@@ -147,7 +148,7 @@ def edit(
         raise Invalid(text="nothing to change")
     team: Team = note.team
     with recording(note.organization_id) as ledger:
-        deny_newcomers(team=team.pk, ledger=ledger, note=note.pk)
+        deny_newcomers(team=team.pk, ledger=ledger, notes=[note.pk])
     proposed = _proposed(text, policy) if text is not None else _as_proposed(note)
     candidates = {*_candidates(note), *(recipients or ())}  # whoever is chosen needs a place, participant or not
     assessed = assess(proposed, team=team, candidates=candidates, policy=policy, itself=note.pk)
@@ -170,8 +171,8 @@ def edit(
                 note=locked.pk, team=locked.team_id, digest_before=digest_before, digest_after=locked.content_digest
             )
         )
-        deny_newcomers(team=locked.team_id, ledger=ledger, note=locked.pk)
-        open_item(note=locked, ledger=ledger, policy=policy)
+        deny_newcomers(team=locked.team_id, ledger=ledger, notes=[locked.pk])
+        open_items([locked], ledger=ledger, policy=policy)
     note.refresh_from_db()
     return note
 
@@ -197,9 +198,15 @@ def write_note(*, actor: Principal, team: Team, text: NoteText, policy: Policy) 
     assessed = assess(proposed, team=team, candidates=everybody, policy=policy)
 
     with recording(team.organization_id, actor=actor.actor) as ledger:
-        return save_note(
-            assessed=assessed, team=team, source="person", ledger=ledger, policy=policy, written_by=actor.id
+        (note,) = save_notes(
+            [NoteDraft(assessed=assessed)],
+            team=team,
+            source="person",
+            ledger=ledger,
+            policy=policy,
+            written_by=actor.id,
         )
+    return note
 
 
 @contextmanager
