@@ -34,3 +34,5 @@ format: setup ## Format the code
 
 bench: setup ## Print the benchmarks, one JSON line each
 	@$(PY) benchmarks/dag.py
+	@$(PY) benchmarks/ledger.py
+	@$(PY) benchmarks/flush.py

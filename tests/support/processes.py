@@ -47,6 +47,8 @@ def environment() -> dict[str, str]:
         "TIKITAKA_EMBEDDER": settings.TIKITAKA_EMBEDDER,
         "TIKITAKA_EXTRACTOR": settings.TIKITAKA_EXTRACTOR,
         "TIKITAKA_PLANNER": settings.TIKITAKA_PLANNER,
+        "TIKITAKA_BROKER_URL": "",
+        "REDIS_URL": "",
         "PYTHONPATH": str(ROOT),
     }
 
