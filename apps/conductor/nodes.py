@@ -44,8 +44,7 @@ class NodeWorker:
 
     def dispatch(self, team: UUID) -> None:
         """Settles and starts what is due for a team, then waits for room for one more attempt."""
-        self._pool.wake("dispatch", team)
-        self._pool.wait_for("dispatch", team)
+        self._pool.runner.dispatch(team)
         self._pool.runner.wait_for_room()
 
     def stop_claiming(self) -> None:

@@ -111,12 +111,6 @@ class EmbeddedPool:
         with self._changed:
             return self._changed.wait_for(self._idle, timeout=timeout_s)
 
-    def wait_for(self, job: str, subject: UUID) -> None:
-        """Waits until nobody asks for this job any more and nobody does it."""
-        key = (job, subject)
-        with self._changed:
-            self._changed.wait_for(lambda: key not in self._asked and key not in self._running)
-
     def stop(self) -> None:
         """Ends the pool: attempts are killed, jobs finish what they do."""
         self.runner.stop()
