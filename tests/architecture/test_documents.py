@@ -38,6 +38,7 @@ MAKE = {
 }
 MANAGE = {
     "demo",
+    "doctor",
     "evaluate",
     "import_transcript",
     "ledger_verify",

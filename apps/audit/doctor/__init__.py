@@ -1,0 +1,1 @@
+"""What is stuck, why, and what to do about it, in words."""
