@@ -86,6 +86,7 @@ class Policy:
     auto_grant: bool = False
     review_due_s: int = _bounded(259_200, 60, 2_592_000)
     note_life_s: int = _bounded(90 * 86_400, 60, 3_650 * 86_400)
+    retention_s: int = _bounded(0, 0, 3_650 * 86_400)
 
     @property
     def digest(self) -> str:

@@ -128,7 +128,9 @@ class ImportWriter:
             self._attach(span, rows.attempt, seq)
 
     def fill(self, known: StoredTurn, turn: PreparedTurn) -> None:
-        """What this recording knows and the earlier one did not."""
+        """What this recording knows and the earlier one did not; what was removed by its age is not brought back."""
+        if known.task.pruned_at is not None:
+            return
         self._inject(known.task, turn)
         self._fill_prompt(known, turn)
         self._fill_outcome(known, turn)

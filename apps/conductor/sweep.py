@@ -10,6 +10,7 @@ from django.conf import settings
 from apps.conductor.incidents import close_cured, open_incident
 from apps.conductor.models import Incident, IncidentKind, LogCheck
 from apps.conductor.preparation import report_drift
+from apps.conductor.retention import prune
 from apps.conductor.story import wake_flushes
 from apps.conductor.wake import wake
 from apps.ledger import clock
@@ -35,6 +36,7 @@ from apps.teams.models import Agent, Team
 from tikitaka.ledger.chain import Broken
 
 _STUCK = timedelta(minutes=15)
+_PRUNE_BATCHES = 200  # of one call, so that the first one of a large installation does not hold up the sweeps
 
 
 def sweep() -> Counter[str]:
@@ -110,6 +112,7 @@ def reconcile(*, restore: bool = False) -> int:
                 subject=f"log {log.origin}",
                 detail=f"entry {result.seq}, rule {result.rule}: {result.detail}",
             )
+    prune(policy=policy, batches=_PRUNE_BATCHES)
     return Incident.objects.filter(closed_at=None).count()
 
 

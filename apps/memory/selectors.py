@@ -129,6 +129,29 @@ def exhausted_flushes(attempts_max: int) -> list[Flush]:
     return [row for row in rows if len(row.attempts) >= attempts_max]
 
 
+def prunable_tasks(until: datetime) -> QuerySet[Task]:
+    """Tasks that ended by then and whose words nothing needs any more: distilled to the end, cited by no live note.
+
+    A revoked note counts as long as a block of it lies in a file.
+    """
+    flushes = Flush.objects.filter(segment_id=OuterRef("segment_id"))
+    closed = Segment.objects.filter(pk=OuterRef("segment_id"), status=SegmentStatus.CLOSED)
+    landings = Landing.objects.filter(note_id=OuterRef("note_id"), status__in=LIVE_LANDINGS)
+    live = Q(note__status__in=LIVE_NOTES) | Q(Exists(landings))
+    attempts = Note.cited_attempts.through.objects.filter(live, attempt__task_id=OuterRef("pk"))
+    spans = Note.cited_spans.through.objects.filter(live, span__attempt__task_id=OuterRef("pk"))
+    return Task.objects.filter(
+        Exists(closed),
+        Exists(flushes.filter(final=True)),
+        ~Exists(flushes.exclude(status=FlushStatus.DONE)),
+        ~Exists(attempts),
+        ~Exists(spans),
+        status__in=TERMINAL,
+        settled_at__lte=until,
+        pruned_at__isnull=True,
+    )
+
+
 def finished_nodes(tasks: Collection[UUID]) -> list[UUID]:
     """The completed nodes of some tasks, in order of their end."""
     rows = PlanNode.objects.filter(task__in=tasks, status="completed").order_by("finished_at", "task", "index")

@@ -86,13 +86,19 @@ class Task(models.Model):
     first_seq = models.PositiveBigIntegerField(help_text="number of the message that carries the prompt")
     segment_id = models.UUIDField(null=True, db_index=True)
     source_id = models.UUIDField(null=True, help_text="the imported session that this task came from")
+    pruned_at = models.DateTimeField(null=True, help_text="since when its spans, messages and contexts are not kept")
+    pruning = models.BooleanField(default=False, db_default=False, help_text="some of them are still to be removed")
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=_one_of("status", TaskStatus), name="tasks_task_status"),
             models.UniqueConstraint(fields=["team", "first_seq"], name="tasks_one_task_per_message"),
         ]
-        indexes = [models.Index(fields=["team", "status"], name="tasks_by_team_status")]
+        indexes = [
+            models.Index(fields=["team", "status"], name="tasks_by_team_status"),
+            models.Index(fields=["settled_at"], condition=Q(pruned_at=None), name="tasks_not_pruned"),
+            models.Index(fields=["pruned_at"], condition=Q(pruning=True), name="tasks_being_pruned"),
+        ]
 
     def __str__(self) -> str:
         return str(self.pk)

@@ -44,6 +44,7 @@ MANAGE = {
     "ledger_verify",
     "migrate",
     "move_database",
+    "prune",
     "reconcile",
     "run_task",
     "shell",

@@ -344,6 +344,21 @@ class TaskCancelled(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPruned(Event):
+    """Words of a finished task were removed because of their age; a large task has one entry for each batch."""
+
+    type = "task.pruned"
+    subject_kind = "task"
+    task: UUID
+    team: UUID
+    retention_s: int
+    spans: int
+    messages: int
+    contexts: int
+    outputs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkImported(Event):
     type = "import.completed"
     subject_kind = "source"

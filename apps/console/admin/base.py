@@ -136,6 +136,10 @@ class GovernedAdmin(ModelAdmin):
             context.update(original=Titled(obj), subtitle=str(Titled(obj)))
         return super().render_change_form(request, context, *args, **options)
 
+    def instead_of(self, name: str, row: Any) -> str:
+        """What stands where a field of text is empty."""
+        return ""
+
     def _field(self, name: Any) -> Any:
         if not isinstance(name, str):
             return None
@@ -149,4 +153,4 @@ class GovernedAdmin(ModelAdmin):
         if field is None or hasattr(self, name) or not is_text(field):
             return name
         columns: dict[Any, Shown] = self.__dict__.setdefault("_columns", {})
-        return columns.setdefault((name, whole), Shown(field, whole=whole))
+        return columns.setdefault((name, whole), Shown(field, whole=whole, instead_of=self.instead_of))

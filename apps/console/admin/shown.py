@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -18,9 +19,12 @@ from tikitaka.safety import show_hidden
 class Shown:
     """A column or read-only field of text: what an agent or a person wrote, with hidden characters made visible."""
 
-    def __init__(self, field: models.Field[Any, Any], *, whole: bool) -> None:
+    def __init__(
+        self, field: models.Field[Any, Any], *, whole: bool, instead_of: Callable[[str, models.Model], str]
+    ) -> None:
         self._field = field
         self._whole = whole
+        self._instead_of = instead_of
         self.__name__ = field.name
         self.short_description = str(field.verbose_name)
         self.admin_order_field = field.name
@@ -31,7 +35,7 @@ class Shown:
     def __call__(self, row: models.Model) -> str | SafeString:
         value = getattr(row, self._field.name)
         if value is None or value == "":
-            return ""
+            return self._instead_of(self._field.name, row)
         if isinstance(value, models.Model):
             return _linked(value) if self._whole else show_hidden(str(value))
         if isinstance(self._field, models.JSONField):

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from apps.audit.knowledge import note_story
 from apps.console.admin.preview import previews
+from apps.console.views.progress import removed
 from apps.memory.models import Note
 from apps.memory.selectors import current_item
 from apps.tasks.models import Task
@@ -72,14 +73,20 @@ def landing(note: Note) -> SafeString:
 @_once
 def evidence(note: Note) -> SafeString:
     spans = note.cited_spans.select_related("attempt__agent").order_by("attempt", "seq")
-    attempts = note.cited_attempts.select_related("agent", "node").order_by("started_at")
+    attempts = note.cited_attempts.select_related("agent", "node", "task").order_by("started_at")
     return _part(
         "evidence",
         {
             "note": note,
             "spans": [(span, show_hidden(span.attempt.agent.name), show_hidden(span.text)) for span in spans],
             "attempts": [
-                (attempt, show_hidden(attempt.agent.name), show_hidden(attempt.node.role), show_hidden(attempt.output))
+                {
+                    "row": attempt,
+                    "agent": show_hidden(attempt.agent.name),
+                    "role": show_hidden(attempt.node.role),
+                    "output": show_hidden(attempt.output),
+                    "removed": removed(attempt.task),
+                }
                 for attempt in attempts
             ],
         },

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from apps.console.admin.base import GovernedAdmin
+from apps.console.views.progress import removed
 from apps.context.models import ContextSnapshot
 from apps.tasks.models import Attempt, Task
 from tikitaka.safety import show_hidden
@@ -45,9 +46,15 @@ class AttemptAdmin(GovernedAdmin):
     ordering = ("-started_at",)
     list_select_related = ("agent", "task")
 
+    def instead_of(self, name: str, row: Attempt) -> str:
+        return removed(row.task) if name == "output" else ""
+
 
 @admin.register(ContextSnapshot)
 class ContextSnapshotAdmin(GovernedAdmin):
     team_path = "attempt__task__team"
     list_display = ("attempt", "from_seq_exclusive", "to_seq_inclusive", "rendered_digest", "created_at")
     ordering = ("-created_at",)
+
+    def instead_of(self, name: str, row: ContextSnapshot) -> str:
+        return removed(row.attempt.task) if name == "rendered" else ""

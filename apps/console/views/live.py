@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.accounts.selectors import containers_with
 from apps.console.identity import abilities, principal
 from apps.console.views.picture import draw
-from apps.console.views.progress import LINES, Position, Progress, feed_after, feed_page, line_of, progress
+from apps.console.views.progress import LINES, Position, Progress, feed_after, feed_page, line_of, progress, removed
 from apps.tasks.models import Span, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL, access_task
 from apps.teams.models import Team
@@ -49,6 +49,7 @@ def task_page(request: HttpRequest, task: UUID) -> HttpResponse:
             "state": state,
             "picture": draw(state.nodes),
             "feed": feed,
+            "removed": removed(row),
             "before": max(0, feed.first - LINES),
             "next": feed.first + LINES,
             "live": state.status not in TERMINAL and not feed.later,
@@ -126,7 +127,7 @@ def _deeds(request: HttpRequest, task: Task, state: Progress) -> list[tuple[str,
         deeds.append(("approve-plan", "Approve the plan"))
     if state.status not in TERMINAL and not task.cancel_requested_at:
         deeds.append(("cancel", "Cancel"))
-    if state.status in _RESUMABLE:
+    if state.status in _RESUMABLE and task.pruned_at is None:
         deeds.append(("resume", "Resume"))
     return [(f"console:task-{name}", text) for name, text in deeds]
 

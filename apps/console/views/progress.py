@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from apps.tasks.models import PlanNode, Span, Task
+from tikitaka.retention import removed_after
 from tikitaka.safety import show_hidden
 
 LINES = 200
@@ -77,6 +78,13 @@ class Position:
 
     def __str__(self) -> str:
         return f"{self.last}~{'.'.join(map(str, self.unfinished))}" if self.unfinished else str(self.last)
+
+
+def removed(task: Task) -> str:
+    """What stands in the place of a task's words once they are not kept any more; empty before."""
+    if task.pruned_at is None or task.settled_at is None:
+        return ""
+    return removed_after(task.settled_at, task.pruned_at)
 
 
 def progress(task: UUID) -> Progress:

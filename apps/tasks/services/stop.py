@@ -37,6 +37,12 @@ class TeamArchived(WrongState):
     code = "team_archived"
 
 
+class TextRemoved(WrongState):
+    """What was said in this thread of work is no longer kept, so nobody could be shown it; submit the task anew."""
+
+    code = "text_removed"
+
+
 class ImportedTask(WrongState):
     """The work was done elsewhere; what is kept of it here is a record, not an order."""
 
@@ -104,6 +110,8 @@ def _refuse_what_must_not_run(task: Task, unfinished: QuerySet[PlanNode]) -> Non
     """A task may be resumed long after it ended; its team and its agents may have ended meanwhile."""
     if task.source_id is not None:
         raise ImportedTask
+    if Task.objects.filter(segment_id=task.segment_id, segment_id__isnull=False, pruned_at__isnull=False).exists():
+        raise TextRemoved
     if Team.objects.select_for_update(no_key=True).get(pk=task.team_id).archived_at is not None:
         raise TeamArchived
     refuse_retired(set(unfinished.values_list("agent_id", flat=True)))
