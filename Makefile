@@ -1,4 +1,4 @@
-.PHONY: help setup demo serve test test-services check format bench
+.PHONY: help setup demo serve test test-services check format audit bench
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 
@@ -31,6 +31,9 @@ check: setup ## Linters, types, layers, migrations, deployment checks
 format: setup ## Format the code
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix .
+
+audit: setup ## Known faults of the dependencies and their bill of materials; needs the network
+	@scripts/audit
 
 bench: setup ## Print the benchmarks, one JSON line each
 	@$(PY) benchmarks/dag.py
