@@ -1,9 +1,10 @@
 """Logs: one JSON object a line on stderr. An error is its type and where it happened; its message and its variables
-may hold what people or agents wrote, and stay out.
+may hold what people or agents wrote, and stay out. Which request, job or attempt it was comes from structlog's context.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
 from typing import Any
@@ -12,7 +13,10 @@ import structlog
 
 
 def logging_settings(level: str) -> dict[str, Any]:
-    """For Django's LOGGING: everything through the same formatter."""
+    """For Django's LOGGING: everything through the same formatter.
+
+    Libraries speak from INFO on at most: at DEBUG some log whole requests, or statements with all their values.
+    """
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -26,9 +30,20 @@ def logging_settings(level: str) -> dict[str, Any]:
                 ],
             }
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
-        "root": {"handlers": ["stderr"], "level": level},
+        "filters": {"errors": {"()": _ErrorsByType}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["errors"]}},
+        "root": {"handlers": ["stderr"], "level": "INFO" if level == "DEBUG" else level},
+        "loggers": {name: {"level": level} for name in ("apps", "config", "tikitaka")},
     }
+
+
+class _ErrorsByType(logging.Filter):
+    """Libraries write errors into their messages; here too an error is its type."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(type(arg).__name__ if isinstance(arg, BaseException) else arg for arg in record.args)
+        return True
 
 
 def configure_structlog() -> None:
@@ -54,6 +69,7 @@ def _without_words(_: Any, __: str, event: dict[str, Any]) -> dict[str, Any]:
 
 
 _SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -17,6 +17,7 @@ from celery import Celery, signals
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from kombu.exceptions import OperationalError
+from structlog.contextvars import bound_contextvars
 
 from apps.conductor.jobs import everyday_jobs
 from apps.conductor.nodes import node_worker, stop_claiming, stop_node_worker
@@ -57,12 +58,13 @@ def _task(name: str, job: Callable[[UUID], None]) -> None:
     """A job as a task. What breaks is not tried again by the broker: the sweep finds what is still due."""
 
     def work(subject: str) -> None:
-        try:
-            job(UUID(subject))
-        except TikiTakaError as refused:
-            log.warning("a job was refused", job=name, subject=subject, code=refused.code)
-        except Exception:
-            log.exception("a job broke; a sweep will find its work", job=name, subject=subject)
+        with bound_contextvars(job=name, subject=subject):
+            try:
+                job(UUID(subject))
+            except TikiTakaError as refused:
+                log.warning("a job was refused", code=refused.code)
+            except Exception:
+                log.exception("a job broke; a sweep will find its work")
 
     app.task(name=f"tikitaka.{name}")(work)
 

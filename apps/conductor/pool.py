@@ -12,6 +12,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import connections
+from structlog.contextvars import bound_contextvars
 
 from apps.conductor import wake as waking
 from apps.conductor.jobs import jobs
@@ -129,12 +130,13 @@ class EmbeddedPool:
                     self._changed.notify_all()
                     return
                 self._asked.discard(key)
-            try:
-                self._jobs[job](subject)
-            except TikiTakaError as refused:
-                log.warning("a job was refused", job=job, subject=str(subject), code=refused.code)
-            except Exception:
-                log.exception("a job broke; a sweep will find its work", job=job, subject=str(subject))
+            with bound_contextvars(job=job, subject=str(subject)):
+                try:
+                    self._jobs[job](subject)
+                except TikiTakaError as refused:
+                    log.warning("a job was refused", code=refused.code)
+                except Exception:
+                    log.exception("a job broke; a sweep will find its work")
 
 
 @contextmanager

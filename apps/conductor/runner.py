@@ -16,6 +16,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from structlog.contextvars import bound_contextvars
 
 from apps.conductor.capture import SpanCollector
 from apps.conductor.incidents import open_incident
@@ -249,15 +250,17 @@ class Runner:
                 self._finish(item, None)
 
     def _run(self, prepared: Prepared) -> None:
-        live = self._live[prepared.claimed.attempt]
-        try:
-            end: RunEnd | None = run_attempt(prepared, live.cancelled, policy=self._policy, runtimes=self._runtimes)
-        except StaleHolder:
-            end = None
-        except Exception as error:
-            log.exception("an attempt broke", attempt=str(prepared.claimed.attempt))
-            end = _broken(error)
-        self._finish(prepared.claimed, end)
+        claimed = prepared.claimed
+        live = self._live[claimed.attempt]
+        with bound_contextvars(task=str(claimed.task), node=str(claimed.node), attempt=str(claimed.attempt)):
+            try:
+                end: RunEnd | None = run_attempt(prepared, live.cancelled, policy=self._policy, runtimes=self._runtimes)
+            except StaleHolder:
+                end = None
+            except Exception as error:
+                log.exception("an attempt broke")
+                end = _broken(error)
+            self._finish(claimed, end)
 
     def _finish(self, claimed: Claimed, end: RunEnd | None) -> None:
         """Hands an end to the next dispatch; None when the attempt is no longer ours to end."""
