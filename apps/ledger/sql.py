@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import TracebackType
@@ -85,6 +86,21 @@ class Statements:
 def _bare(statement: str) -> str:
     """A statement in the form that SQLite's driver takes."""
     return statement.replace("%s", "?").replace("%%", "%")
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Statements whose results nobody waits for: on PostgreSQL they travel as one; none of them may be read from.
+
+    What is wrong with one of them is raised at the end of the block.
+    """
+    database = connections[DEFAULT_DB_ALIAS]
+    if database.vendor != "postgresql":
+        yield
+        return
+    database.ensure_connection()
+    with database.wrap_database_errors, database.connection.pipeline():
+        yield
 
 
 def fetch(statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

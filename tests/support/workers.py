@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from uuid import uuid4
 import redis
 from celery import Celery
 from django.conf import settings
+from django.db import connection
 
 from apps.conductor import broker
 from config.broker import celery_settings
@@ -59,11 +60,15 @@ class Fleet:
         )
         assert done.returncode == 0, done.stderr.decode()[-2000:]
 
-    def end(self, how: signal.Signals = signal.SIGKILL) -> None:
-        """Ends every worker, each by its own id."""
+    def end(self, *, with_children: bool = False) -> None:
+        """Kills every worker, each by its own id; what an agent's program left is its reaper's business."""
+        children = [child for worker in self.workers for child in descendants(worker.pid)] if with_children else []
         for worker in self.workers:
             if worker.poll() is None:
-                worker.send_signal(how)
+                worker.kill()
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         for worker in self.workers:
             worker.wait(timeout=60)
         self.workers.clear()
@@ -111,10 +116,30 @@ def fleet(folder: Path, **environment: str) -> Iterator[Fleet]:
     try:
         yield found
     finally:
-        found.end()
+        found.end(with_children=True)
+        wait_until(nobody_else_is_connected, 20)
         broker.app.close()
         settings.TIKITAKA_BROKER_URL, broker.app = before
         empty_broker(prefix)
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below one, which outlive it when it is killed."""
+    found: list[int] = []
+    with suppress(OSError):
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            found += [int(child), *descendants(int(child))]
+    return found
+
+
+def nobody_else_is_connected() -> bool:
+    """The server has noticed that the workers are gone, so that the database can be dropped."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'"
+        )
+        return bool(cursor.fetchone()[0] == 0)
 
 
 def empty_broker(prefix: str) -> int:

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from apps.ledger.ids import new_id
 from apps.ledger.sealing import SealedField, store
-from apps.ledger.sql import Statements, as_moment
+from apps.ledger.sql import Statements, as_moment, together
 from tikitaka.ledger.entries import SYSTEM, Draft, Entry, Head, clock_stepped, place
 from tikitaka.ledger.events import ClockStepped, Event, LogOpened
 
@@ -46,8 +46,9 @@ def append(organization: UUID, drafts: Sequence[Draft], sealed: Sequence[SealedF
         for draft in (*extra, *drafts):
             entry, head = place(draft, head, now=now)
             rows.append(_row(log, draft, entry))
-        database.execute_many(_INSERT, rows)
-        database.execute(_MOVE, (head.size, head.tip, head.last_at, log))
+        with together():
+            database.execute_many(_INSERT, rows)
+            database.execute(_MOVE, (head.size, head.tip, head.last_at, log))
     if sealed:
         store(organization, sealed)
     return head

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks
+from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks, together
 from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, TaskStatus
 from apps.tasks.services.log import lock_scheduler
@@ -97,6 +97,19 @@ def _busy(team: UUID) -> Busy:
 def _write(
     claimed: list[Claimed], nodes: tuple[NodeState, ...], ledger: Recorder, *, now: datetime, policy: Policy
 ) -> None:
+    with together():
+        _write_rows(claimed, nodes, now=now, policy=policy)
+    ledger.record(
+        *(
+            AttemptStarted(
+                attempt=c.attempt, node=c.node, task=c.task, team=c.team, agent=c.agent, number=c.number, fence=c.fence
+            )
+            for c in claimed
+        )
+    )
+
+
+def _write_rows(claimed: list[Claimed], nodes: tuple[NodeState, ...], *, now: datetime, policy: Policy) -> None:
     expires = now + timedelta(seconds=policy.lease_s)
     execute(
         "UPDATE tasks_plannode SET status = %s, attempts = attempts + 1, started_at = %s"
@@ -129,12 +142,4 @@ def _write(
     execute(
         "UPDATE tasks_teamscheduler SET last_fence = last_fence + %s WHERE team_id = %s",
         [len(claimed), claimed[0].team],
-    )
-    ledger.record(
-        *(
-            AttemptStarted(
-                attempt=c.attempt, node=c.node, task=c.task, team=c.team, agent=c.agent, number=c.number, fence=c.fence
-            )
-            for c in claimed
-        )
     )

@@ -11,13 +11,13 @@ from uuid import UUID
 
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks
+from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks, together
 from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, AuthorKind, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from apps.tasks.services.attempts import expired_attempts, finding_rows, held_attempts
 from apps.tasks.services.claim import Claimed
-from apps.tasks.services.log import lock_scheduler, take_numbers
+from apps.tasks.services.log import lock_scheduler
 from tikitaka.ledger.events import AttemptSettled, NodeBlocked, TaskSettled
 from tikitaka.policy import Policy
 from tikitaka.ports import RunEnd
@@ -75,7 +75,8 @@ def finish_attempts(
     With `only_expired` so is one whose lease was renewed since somebody found that it had run out.
     """
     with recording(organization) as ledger:
-        now = lock_scheduler(team).now
+        scheduler = lock_scheduler(team)
+        now = scheduler.now
         held = held_attempts([e.claimed.attempt for e in ends])
         good = [e for e in ends if (e.claimed.attempt, e.claimed.fence) in held]
         if only_expired:
@@ -86,11 +87,13 @@ def finish_attempts(
             return Finished(stale=stale)
         tasks = {e.claimed.task for e in good}
         cancelling, in_segment = _standing(list(tasks))
-        _end_attempts(good, cancelling, now, ledger)
         outcome = {e.claimed.node: _node_status(e, cancelling, policy) for e in good}
-        _write_nodes(outcome, now)
-        _free([e.claimed.attempt for e in good])
-        _speak(team, [e for e in good if outcome[e.claimed.node] is NodeStatus.COMPLETED], now)
+        digests = _span_digests([e.claimed.attempt for e in good])
+        with together():
+            _end_attempts(good, cancelling, digests, now, ledger)
+            _write_nodes(outcome, now)
+            _free([e.claimed.attempt for e in good])
+            _speak(team, [e for e in good if outcome[e.claimed.node] is NodeStatus.COMPLETED], scheduler.last_seq, now)
         settled = settle_tasks(tasks=tasks, team=team, ledger=ledger, now=now)
     completed = {node for node, status in outcome.items() if status is NodeStatus.COMPLETED}
     advanced = {e.claimed.task for e in good if e.claimed.node in completed}
@@ -127,8 +130,13 @@ def _settle(task: UUID, status: str, now: datetime) -> bool:
     return bool(open_tasks.update(status=status, settled_at=now))
 
 
-def _end_attempts(ends: Sequence[Ended], cancelling: Collection[UUID], now: datetime, ledger: Recorder) -> None:
-    digests = _span_digests([e.claimed.attempt for e in ends])
+def _end_attempts(
+    ends: Sequence[Ended],
+    cancelling: Collection[UUID],
+    digests: Mapping[UUID, tuple[int, str]],
+    now: datetime,
+    ledger: Recorder,
+) -> None:
     rows = []
     for ended in ends:
         claimed, end = ended.claimed, ended.end
@@ -201,11 +209,11 @@ def _free(attempts: Sequence[UUID]) -> None:
         execute(f"DELETE FROM {table} WHERE attempt_id IN ({marks(attempts)})", attempts)
 
 
-def _speak(team: UUID, ends: Sequence[Ended], now: datetime) -> None:
-    """An agent's last message is its node's output and becomes one message of the team."""
+def _speak(team: UUID, ends: Sequence[Ended], last_seq: int, now: datetime) -> None:
+    """An agent's last message is its node's output and becomes one message of the team, whose row is locked."""
     if ends:
-        numbers = take_numbers(team, len(ends))
-        execute_many(_NEW_MESSAGE, [_message(ended, seq, now) for seq, ended in zip(numbers, ends, strict=True)])
+        execute_many(_NEW_MESSAGE, [_message(ended, seq, now) for seq, ended in enumerate(ends, last_seq + 1)])
+        execute("UPDATE tasks_teamscheduler SET last_seq = last_seq + %s WHERE team_id = %s", [len(ends), team])
 
 
 def _message(ended: Ended, seq: int, now: datetime) -> tuple[Any, ...]:
