@@ -81,7 +81,7 @@ class Figures:
 
 
 def figures() -> Figures:
-    """Asks the database; twelve queries, and one more for the time where the database has its own."""
+    """Asks the database; eleven queries, and one more for the time where the database has its own."""
     now = clock.now()
     teams, logs = queues(now), heads()
     landings, removals = _landings(now)
