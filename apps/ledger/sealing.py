@@ -104,18 +104,41 @@ def _key_of(organization: UUID, subject: str) -> tuple[SubjectKey, bytes]:
     return row, _unwrap(bytes(row.wrapped), organization, subject)
 
 
+def rewrapped(row: SubjectKey, *, old: str) -> bytes | None:
+    """The subject's key wrapped under the configured master key; None when it is already.
+
+    Raises InvalidTag when neither that one nor `old` opens it, and never touches the row.
+    """
+    wrapped = bytes(row.wrapped or b"")
+    try:
+        _unwrap(wrapped, row.organization_id, row.subject)
+    except InvalidTag:
+        key = _unwrap(wrapped, row.organization_id, row.subject, master=old)
+        return _wrap(key, row.organization_id, row.subject)
+    return None
+
+
 def _wrapped_key(organization: UUID, subject: str) -> bytes:
+    return _wrap(os.urandom(32), organization, subject)
+
+
+def _wrap(key: bytes, organization: UUID, subject: str) -> bytes:
     nonce = os.urandom(_NONCE)
-    return nonce + AESGCM(_wrapping_key(organization)).encrypt(nonce, os.urandom(32), subject.encode())
+    wrapping = _wrapping_key(organization, settings.TIKITAKA_SEALING_KEY)
+    return nonce + AESGCM(wrapping).encrypt(nonce, key, subject.encode())
 
 
-def _unwrap(wrapped: bytes, organization: UUID, subject: str) -> bytes:
-    return AESGCM(_wrapping_key(organization)).decrypt(wrapped[:_NONCE], wrapped[_NONCE:], subject.encode())
+def _unwrap(wrapped: bytes, organization: UUID, subject: str, *, master: str | None = None) -> bytes:
+    """Raises InvalidTag when the master key, which is the configured one by default, is not the one that wrapped it."""
+    if len(wrapped) <= _NONCE:
+        raise InvalidTag  # cut off, which the cipher would call by another name
+    wrapping = _wrapping_key(organization, settings.TIKITAKA_SEALING_KEY if master is None else master)
+    return AESGCM(wrapping).decrypt(wrapped[:_NONCE], wrapped[_NONCE:], subject.encode())
 
 
-def _wrapping_key(organization: UUID) -> bytes:
+def _wrapping_key(organization: UUID, master: str) -> bytes:
     derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=organization.bytes, info=b"tikitaka/subject-keys/v1")
-    return derived.derive(hashlib.sha256(settings.TIKITAKA_SEALING_KEY.encode()).digest())
+    return derived.derive(hashlib.sha256(master.encode()).digest())
 
 
 def _bound_to(entry: UUID, field: str) -> bytes:

@@ -29,6 +29,7 @@ def _own_key(name: str) -> str:
 
 DEBUG = env.flag("TIKITAKA_DEBUG", default=False)
 SECRET_KEY = env.text("SECRET_KEY", "") or _own_key("secret_key")
+SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 TIKITAKA_SEALING_KEY = env.text("TIKITAKA_SEALING_KEY", "") or _own_key("sealing_key")
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 DATABASES = {

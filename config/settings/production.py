@@ -12,6 +12,7 @@ DEBUG = False
 if env.flag("TIKITAKA_DEBUG", default=False):
     raise ImproperlyConfigured("TIKITAKA_DEBUG must not be set in production")
 SECRET_KEY = env.text("SECRET_KEY")
+SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 TIKITAKA_SEALING_KEY = env.text("TIKITAKA_SEALING_KEY")
 if len(SECRET_KEY) < 50 or len(TIKITAKA_SEALING_KEY) < 32:
     raise ImproperlyConfigured("SECRET_KEY needs 50 characters, TIKITAKA_SEALING_KEY 32")

@@ -157,6 +157,12 @@ class TestWhatStays:
         assert prune_at(later(task)) == {}
         assert words_left(task) == WHOLE
 
+    def test_while_another_flush_of_the_thread_is_under_way(self, committed_cast: Cast) -> None:
+        task = worked(committed_cast)
+        late = {"organization_id": task.organization_id, "ordinal": 2, "final": False, "status": "running"}
+        Flush.objects.create(segment_id=task.segment_id, **late)
+        assert prune_at(later(task)) == {}
+
     @pytest.mark.parametrize("by", ["attempt", "span"])
     @pytest.mark.parametrize("status", ["pending", "quarantined", "approved", "active"])
     def test_what_a_live_note_cites(self, committed_cast: Cast, status: str, by: str) -> None:
@@ -172,7 +178,7 @@ class TestWhatStays:
 
     def test_until_the_note_is_decided_against(self, committed_cast: Cast) -> None:
         task = worked(committed_cast)
-        note = cited(proposed(committed_cast), task, "span")
+        note = cited(proposed(committed_cast), task, "both")
         reject(actor=committed_cast.reviewer, note=note, shown_digest=note_digest(note), words="no")
 
         prune_at(later(task))
@@ -196,8 +202,9 @@ class TestWhatStays:
 def cited(note: Note, task: Task, by: str) -> Note:
     attempt = Attempt.objects.filter(task=task).first()
     assert attempt is not None
-    note.cited_attempts.add(attempt)
-    if by == "span":
+    if by != "span":
+        note.cited_attempts.add(attempt)
+    if by != "attempt":
         note.cited_spans.add(attempt.spans.get(seq=1))
     return note
 
@@ -265,7 +272,7 @@ class TestBatches:
 class TestAfterwards:
     def test_the_pages_say_that_it_was_removed(self, committed_cast: Cast) -> None:
         task = worked(committed_cast)
-        note = cited(proposed(committed_cast), task, "span")
+        note = cited(proposed(committed_cast), task, "both")
         reject(actor=committed_cast.reviewer, note=note, shown_digest=note_digest(note), words="no")
         client = Client()
         client.force_login(committed_cast.user(committed_cast.owner))
