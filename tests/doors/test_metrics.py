@@ -136,8 +136,9 @@ class TestWhatWaits:
         assert found["nodes_held", "paused"] == 1
 
     def test_leases_that_are_over(self, cast: Cast) -> None:
-        attempt = attempt_of(running(cast, minutes=1), cast.agents["backend"], 1)
-        lease(cast, attempt, expires_at=ago(minutes=4))
+        task = running(cast, minutes=1)
+        lease(cast, attempt_of(task, cast.agents["backend"], 1), expires_at=ago(minutes=4))
+        lease(cast, attempt_of(task, cast.agents["frontend"], 2), expires_at=clock.now() + timedelta(minutes=1))
         assert waiting(scraped(), "expired_leases") == (1, 240)
 
     def test_tasks_without_a_plan_and_texts_without_a_vector(self, cast: Cast) -> None:
