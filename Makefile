@@ -15,7 +15,7 @@ serve: setup ## Site and worker in one process, on the demo's data
 	@$(PY) manage.py serve
 
 test: setup ## The suite that needs no service, no root and no network
-	@$(PY) -m pytest -n 2 tests --ignore=tests/services
+	@$(PY) -m pytest -n 2 tests --ignore=tests/services --ignore=tests/chaos
 
 test-services: setup ## The whole suite on PostgreSQL and Redis, with real worker processes
 	@scripts/test-services
