@@ -161,8 +161,6 @@ class Runner:
                 return
             others = [hungry for hungry in self._hungry if hungry != team]
             woken = others or list(self._hungry)
-            for hungry in woken:
-                del self._hungry[hungry]
         for hungry in woken:
             wake("dispatch", hungry)
 
@@ -270,7 +268,7 @@ class Runner:
             self._room.notify_all()
             if ended is not None and not self._stopping.is_set():
                 self._ends[claimed.team].append(ended)
-            hungry, self._hungry = self._hungry, {}
+            hungry = list(self._hungry)  # each stays until it is dispatched: who comes before it must know of it
         for team in {claimed.team, *hungry}:
             wake("dispatch", team)
 
