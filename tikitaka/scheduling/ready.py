@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
 from tikitaka.planning.order import topological_order
+from tikitaka.scheduling.budget import UNLIMITED, Purse, Refused
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.locks import conflict
 
@@ -20,6 +22,7 @@ class Hold(StrEnum):
     LOCKED = "locked"
     WIDTH = "width"
     PAUSED = "paused"
+    BUDGET = "out_of_budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +44,25 @@ class Busy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Nodes to start, in order, and the hold of every other queued node."""
+    """Nodes to start, in order, the hold of every other queued node, and the budgets that held some of them."""
 
     start: tuple[NodeState, ...]
     held: Mapping[UUID, Hold]
+    refused: tuple[Refused, ...] = ()
 
 
-def select_ready(graphs: Sequence[TaskGraph], busy: Busy, *, width: int, paused: bool = False) -> Selection:
+def select_ready(
+    graphs: Sequence[TaskGraph], busy: Busy, *, width: int, paused: bool = False, purse: Purse = UNLIMITED
+) -> Selection:
     """Kahn's order inside a task, ties by the planner's order; older tasks first. Reading nodes hold no prefix.
 
-    A held node does not hold up those after it: whatever can run beside it does.
+    A held node does not hold up those after it: whatever can run beside it does. Budgets are asked last, so that one
+    that refuses is what alone keeps a node from running.
     """
     start: list[NodeState] = []
     held: dict[UUID, Hold] = {}
+    refused: dict[Refused, None] = {}
+    begun: Counter[UUID] = Counter()
     agents, prefixes, running = set(busy.agents), list(busy.prefixes), busy.running
     for graph in graphs:
         by_index = {node.index: node for node in graph.nodes}
@@ -66,11 +75,17 @@ def select_ready(graphs: Sequence[TaskGraph], busy: Busy, *, width: int, paused:
             if hold is not None:
                 held[node.id] = hold
                 continue
+            refusal = purse.refusal(graph.task, node.agent, begun)
+            if refusal is not None:
+                held[node.id] = Hold.BUDGET
+                refused[refusal] = None
+                continue
             start.append(node)
+            begun.update(account.key for account in purse.accounts(graph.task))
             agents.add(node.agent)
             prefixes.extend(node.prefixes)
             running += 1
-    return Selection(start=tuple(start), held=held)
+    return Selection(start=tuple(start), held=held, refused=tuple(refused))
 
 
 def _hold(
