@@ -35,9 +35,10 @@ class ModelReply:
 
 
 class LanguageModel(Protocol):
-    """Answers one request; never raises for what the server does wrong."""
+    """Answers one request; never raises for what the server does wrong. `priced_as` is its name in the price list."""
 
     name: str
+    priced_as: str
 
     def complete(self, request: ModelRequest) -> ModelReply: ...
 

@@ -17,6 +17,7 @@ class IncidentKind(models.TextChoices):
     BROKEN_CHAIN = "broken_chain"
     OUTSIDE_AREA = "outside_area"
     UNKNOWN_SKILL = "unknown_skill"
+    OUT_OF_BUDGET = "out_of_budget"
 
 
 class Incident(models.Model):

@@ -1,4 +1,4 @@
-"""The queued nodes of every team: which could start now and since when, and what holds the others. Two queries."""
+"""The queued nodes of every team: which could start now and since when, and what holds the others. A few queries."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from apps.tasks.budgets import purses
 from apps.tasks.models import AgentLease, PlanNode, TaskStatus
+from tikitaka.scheduling.budget import UNLIMITED, Purse
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.locks import lock_prefixes
 from tikitaka.scheduling.ready import Busy, Hold, TaskGraph, select_ready
 
 _NODE = ("pk", "index", "agent_id", "status", "depends_on", "globs", "finished_at")
 _TASK = ("task_id", "task__submitted_at", "task__started_at", "task__organization__paused_at")
-_TEAM = ("task__team_id", "task__team__width", "task__team__paused_at", "task__team__archived_at")
+_TEAM = (
+    "task__team_id",
+    "task__organization_id",
+    "task__team__width",
+    "task__team__paused_at",
+    "task__team__archived_at",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +51,11 @@ def queues(now: datetime) -> Queues:
     for row in rows.order_by("task__first_seq", "index").values(*_NODE, *_TASK, *_TEAM):
         by_team[row["task__team_id"]].append(row)
     busy, expired = _leases(now)
+    paying = purses({team: nodes[0]["task__organization_id"] for team, nodes in by_team.items()}, now)
     return Queues(
-        teams=tuple(_queue(team, nodes, busy.get(team, _IDLE)) for team, nodes in by_team.items()),
+        teams=tuple(
+            _queue(team, nodes, busy.get(team, _IDLE), paying.get(team, UNLIMITED)) for team, nodes in by_team.items()
+        ),
         expired_since=expired,
     )
 
@@ -52,7 +63,7 @@ def queues(now: datetime) -> Queues:
 _IDLE = Busy(running=0, agents=frozenset(), prefixes=())
 
 
-def _queue(team: UUID, rows: Sequence[Mapping[str, Any]], busy: Busy) -> TeamQueue:
+def _queue(team: UUID, rows: Sequence[Mapping[str, Any]], busy: Busy, purse: Purse) -> TeamQueue:
     by_task: dict[UUID, dict[int, Mapping[str, Any]]] = defaultdict(dict)
     for row in rows:
         by_task[row["task_id"]][row["index"]] = row
@@ -60,7 +71,7 @@ def _queue(team: UUID, rows: Sequence[Mapping[str, Any]], busy: Busy) -> TeamQue
     first = rows[0]
     switches = ("task__team__paused_at", "task__team__archived_at", "task__organization__paused_at")
     paused = any(first[switch] for switch in switches)
-    selection = select_ready(graphs, busy, width=first["task__team__width"], paused=paused)
+    selection = select_ready(graphs, busy, width=first["task__team__width"], paused=paused, purse=purse)
     starting = {node.id for node in selection.start}
     ready = (_since(row, nodes) for nodes in by_task.values() for row in nodes.values() if row["pk"] in starting)
     return TeamQueue(team=team, ready_since=tuple(sorted(ready)), held=selection.held)

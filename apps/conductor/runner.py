@@ -303,6 +303,14 @@ class Runner:
             item.cancelled.set()
 
 
+def _counted(end: RunEnd, prompt: str) -> RunEnd:
+    """A runtime that reports no usage has not worked for nothing: then it is a token for every four characters."""
+    if end.usage or end.error == "missing_program":
+        return end
+    estimate = {"estimated": 1, "input_tokens": len(prompt) // 4, "output_tokens": len(end.answer or "") // 4}
+    return replace(end, usage=estimate)
+
+
 def _redacted(claimed: Claimed, end: RunEnd) -> Ended:
     """What cannot even be cleaned is no answer; an attempt that stayed live for it would be renewed for ever."""
     try:
@@ -336,7 +344,7 @@ def run_attempt(
             thread_id=thread_id,
             shown_to_seq=prepared.compiled.to_seq_inclusive,
         )
-    return replace(end, thread_id=thread_id)
+    return _counted(replace(end, thread_id=thread_id), prepared.launch.prompt)
 
 
 def _broken(error: Exception) -> RunEnd:

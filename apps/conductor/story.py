@@ -37,6 +37,7 @@ from apps.memory.services.withdraw import reset_segment_notes
 from apps.providers.language import extractor, planner
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from apps.tasks.models import Attempt, PlanNode, PlanSource, Task
+from apps.tasks.services.budgets import charge_call, refuse_call
 from apps.tasks.services.plan import AgentRetired, requeue_planning, save_plan, start_planning
 from apps.tasks.services.stop import cancel_task, resume_task
 from apps.tasks.services.submit import Submitted, submit_task
@@ -52,6 +53,7 @@ from tikitaka.policy import Policy
 from tikitaka.ports import ModelReply, ModelRequest
 from tikitaka.review.states import NoteStatus
 from tikitaka.safety import redact_captured
+from tikitaka.scheduling.budget import NO_LIMITS, Limits
 from tikitaka.segments.boundaries import node_drift
 from tikitaka.segments.signals import SignalReading, read
 from tikitaka.text import digest
@@ -60,25 +62,33 @@ from tikitaka.text import digest
 
 
 def submit(
-    *, actor: Principal, team: Team, prompt: str, plan: Sequence[Any] | None = None, plan_only: bool = False
+    *,
+    actor: Principal,
+    team: Team,
+    prompt: str,
+    plan: Sequence[Any] | None = None,
+    plan_only: bool = False,
+    limits: Limits = NO_LIMITS,
 ) -> Submitted:
     """Saves the task and wakes the rest of the story. A ready plan is validated first; a bad one is refused whole."""
     if plan is None:
-        submitted = submit_task(actor=actor, team=team, prompt=prompt, plan_only=plan_only)
+        submitted = submit_task(actor=actor, team=team, prompt=prompt, plan_only=plan_only, limits=limits)
     else:
-        submitted = _submit_with_plan(actor, team, prompt, plan, plan_only)
+        submitted = _submit_with_plan(actor, team, prompt, plan, plan_only, limits)
     wake("assign", team.pk)
     return submitted
 
 
-def _submit_with_plan(actor: Principal, team: Team, prompt: str, plan: Sequence[Any], plan_only: bool) -> Submitted:
+def _submit_with_plan(
+    actor: Principal, team: Team, prompt: str, plan: Sequence[Any], plan_only: bool, limits: Limits
+) -> Submitted:
     authorize(actor, Permission.TASK_RUN, team, organization=team.organization_id, object_id=team.pk)
     agents = list(active_agents(team.pk))
     validated = validate_plan(plan, agents=len(agents), areas=list(team.work_areas), policy=_policy())
     if isinstance(validated, Rejected):
         raise Invalid(plan=validated.reason.value)
     with recording(team.organization_id, actor=actor.actor):
-        submitted = submit_task(actor=actor, team=team, prompt=prompt, plan_only=plan_only)
+        submitted = submit_task(actor=actor, team=team, prompt=prompt, plan_only=plan_only, limits=limits)
         start_planning(task=submitted.task.pk, policy=_policy())
         save_plan(task=submitted.task, plan=validated, agents=agents, source=PlanSource.CALLER)
     return submitted
@@ -111,9 +121,15 @@ def _read_signal(prompts: Sequence[str], prompt: str) -> SignalReading | None:
 def plan(task: UUID) -> None:
     """One model call; whatever is wrong with the answer leads to the sequential plan, with the reasons kept."""
     policy = _policy()
+    model = planner()
+    row = Task.objects.select_related("team__organization").get(pk=task)
+    if model.name != "off" and refuse_call(
+        organization=row.organization_id, team=row.team_id, task=task, priced_as=model.priced_as
+    ):
+        return  # it stays queued; whoever raises the budget wakes it, and the sweep looks again
     if not start_planning(task=task, policy=policy):
         return
-    row = Task.objects.select_related("team__organization").get(pk=task)
+    row.refresh_from_db()
     agents = list(active_agents(row.team_id))
     areas = list(row.team.work_areas)
     request = plan_request(
@@ -123,9 +139,10 @@ def plan(task: UUID) -> None:
         areas=areas,
         policy=policy,
     )
-    reply = planner().complete(request)
+    reply = model.complete(request)
     parsed = parse_plan(_body(reply), agents=len(agents), areas=areas, policy=policy)
-    _record_call(row, request, reply, parsed.reason.value if isinstance(parsed, Rejected) else "accepted")
+    outcome = parsed.reason.value if isinstance(parsed, Rejected) else "accepted"
+    _record_call(row, request, reply, outcome, model.priced_as)
     try:
         if isinstance(parsed, Rejected):
             _fall_back(row, agents, parsed.reason.value, policy)
@@ -151,10 +168,18 @@ def _body(reply: ModelReply) -> dict[str, Any] | None:
     return dict(reply.body) if reply.body is not None else None
 
 
-def _record_call(task: Task, request: ModelRequest, reply: ModelReply, outcome: str) -> None:
+def _record_call(task: Task, request: ModelRequest, reply: ModelReply, outcome: str, priced_as: str) -> None:
     if reply.failure == "off":
         return
     with recording(task.organization_id) as ledger:
+        charge_call(
+            organization=task.organization_id,
+            team=task.team_id,
+            task=task.pk,
+            sent=request.system + request.user,
+            reply=reply,
+            priced_as=priced_as,
+        )
         ledger.record(
             ModelCalled(
                 call=new_id(),
@@ -217,12 +242,23 @@ def wake_flushes() -> int:
 
 def flush(flush_id: UUID) -> None:
     """Distils one flush: extraction, recognition, placement, screening, review items."""
+    model = extractor()
+    if model.name != "off" and _flush_out_of_budget(flush_id, model.priced_as):
+        return  # it stays due, and no attempt of it is counted
     claimed = claim_flush(flush=flush_id, policy=_policy())
     if claimed is None:
         return
-    notes = distil(claimed=claimed, model=extractor(), policy=_policy())
+    notes = distil(claimed=claimed, model=model, policy=_policy())
     for note in Note.objects.filter(pk__in=notes, status=NoteStatus.APPROVED.value).values_list("pk", flat=True):
         wake("land", note)
+
+
+def _flush_out_of_budget(flush_id: UUID, priced_as: str) -> bool:
+    """Only the next call costs anything: a reply that is there is worked on whatever the budgets say."""
+    row = (
+        Flush.objects.filter(pk=flush_id, reply__isnull=True).values_list("organization_id", "segment__team_id").first()
+    )
+    return row is not None and bool(refuse_call(organization=row[0], team=row[1], task=None, priced_as=priced_as))
 
 
 def retry_failed_flush(*, actor: Principal, flush_row: Flush) -> None:

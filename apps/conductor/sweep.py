@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from apps.conductor.budgets import report_exhausted
 from apps.conductor.incidents import close_cured, open_incident
 from apps.conductor.models import Incident, IncidentKind, LogCheck
 from apps.conductor.preparation import report_drift
@@ -29,6 +30,7 @@ from apps.memory.services.recipients import deny_newcomers
 from apps.memory.services.segments import close_idle
 from apps.memory.services.withdraw import expire_note
 from apps.providers.services.requests import clear_requests, waiting_requests
+from apps.tasks.budgets import spent_budget_of
 from apps.tasks.models import Task, TaskStatus
 from apps.tasks.services.plan import requeue_dead_planning
 from apps.tasks.services.stop import end_expired
@@ -70,6 +72,7 @@ def sweep() -> Counter[str]:
     for landing in landings_to_remove():
         found["unremoved_landings"] += 1
         wake("remove", landing)
+    found["spent_budgets"] = report_exhausted()
     _report_stuck()
     return found
 
@@ -153,7 +156,7 @@ def _report_stuck() -> None:
         status__in=[TaskStatus.QUEUED, TaskStatus.PLANNING], submitted_at__lt=clock.now() - _STUCK
     ).select_related("team")
     for task in waiting:
-        if task.team.paused_at is None:
+        if task.team.paused_at is None and not spent_budget_of(task):
             open_incident(
                 organization=task.organization_id,
                 team=task.team_id,

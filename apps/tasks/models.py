@@ -104,6 +104,51 @@ class Task(models.Model):
         return str(self.pk)
 
 
+class Budget(models.Model):
+    """What an organization, a team or a task may spend, and has spent since `since`. Null is no limit.
+
+    Costs are millionths of the installation's currency. `exhausted` names why nothing more begins.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey(Team, null=True, on_delete=models.PROTECT, related_name="+")
+    task = models.OneToOneField(Task, null=True, on_delete=models.CASCADE, related_name="budget")
+    attempts_max = models.PositiveBigIntegerField(null=True)
+    tokens_max = models.PositiveBigIntegerField(null=True)
+    cost_micros_max = models.PositiveBigIntegerField(null=True)
+    attempts = models.PositiveBigIntegerField(default=0)
+    tokens = models.PositiveBigIntegerField(default=0)
+    cost_micros = models.PositiveBigIntegerField(default=0)
+    monthly = models.BooleanField(default=False, help_text="begins anew with every month (UTC)")
+    since = models.DateTimeField()
+    exhausted = models.CharField(max_length=24, blank=True)
+    exhausted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization"], condition=Q(team=None, task=None), name="tasks_one_budget_per_organization"
+            ),
+            models.UniqueConstraint(fields=["team"], condition=Q(task=None), name="tasks_one_budget_per_team"),
+            models.CheckConstraint(condition=Q(task=None) | Q(team__isnull=False), name="tasks_budget_has_one_scope"),
+            models.CheckConstraint(
+                condition=Q(attempts_max__isnull=False)
+                | Q(tokens_max__isnull=False)
+                | Q(cost_micros_max__isnull=False),
+                name="tasks_budget_limits_something",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"budget of the {self.scope}"
+
+    @property
+    def scope(self) -> str:
+        """What it limits, in one word."""
+        return "task" if self.task_id else "team" if self.team_id else "organization"
+
+
 class PlanNode(models.Model):
     """One node of a task's graph; `index` counts from 1, `depends_on` holds indexes of direct dependencies."""
 

@@ -10,6 +10,7 @@ from django.templatetags.static import static
 from config.broker import celery_settings
 from config.env import Environment
 from config.logs import configure_structlog, logging_settings
+from config.prices import prices
 from tikitaka.policy import from_environment
 
 # No library may look for weights on a network at run time.
@@ -124,6 +125,7 @@ TIKITAKA_REPLAY = env.path("TIKITAKA_REPLAY", TIKITAKA_DATA / "replay")
 TIKITAKA_MODEL_URL = env.text("TIKITAKA_MODEL_URL", "")
 TIKITAKA_MODEL_NAME = env.text("TIKITAKA_MODEL_NAME", "")
 TIKITAKA_MODEL_KEY = env.text("TIKITAKA_MODEL_KEY", "")
+TIKITAKA_PRICES = prices(env.text("TIKITAKA_PRICES", ""))
 TIKITAKA_WORKERS = env.number("TIKITAKA_WORKERS", 8, low=1, high=64)
 TIKITAKA_DRAIN_S = env.number("TIKITAKA_DRAIN_S", 600, low=0, high=3_600)
 

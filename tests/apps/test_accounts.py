@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.core.management.sql import emit_post_migrate_signal
 from django.db import IntegrityError, transaction
+from guardian.utils import get_group_obj_perms_model
 
 from apps.accounts.models import Membership, User
 from apps.accounts.selectors import access_organization, containers_with, held_by
@@ -180,3 +182,14 @@ def test_decisions_are_entries_with_sealed_words(committed_cast: Cast) -> None:
     assert all("words" not in entry["facts"] and "Ada" not in str(entry) for entry in told)
     assert set(told[-1]["sealed"]) == {"words", "reviewer_name"}
     assert User.objects.filter(username="reviewer").exists()
+
+
+def test_an_upgrade_brings_new_permissions_to_organizations_that_are_there(cast: Cast) -> None:
+    for container in (cast.organization, cast.team):
+        rows = get_group_obj_perms_model(container).objects.filter(permission__codename=Permission.BUDGET_SET.value)
+        assert rows.filter(content_object=container).delete()[0] == 1
+    assert Permission.BUDGET_SET not in held_by(cast.owner, cast.team)
+    emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
+    assert Permission.BUDGET_SET in held_by(cast.owner, cast.organization)
+    assert Permission.BUDGET_SET in held_by(cast.owner, cast.team)
+    assert Permission.BUDGET_SET not in held_by(cast.operator, cast.team)

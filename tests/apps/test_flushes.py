@@ -117,7 +117,7 @@ class TestNotes:
         asked = []
 
         class Model:
-            name = "model"
+            name = priced_as = "model"
 
             def complete(self, request):
                 asked.append(request.user)
@@ -138,7 +138,7 @@ class TestNotes:
 class TestAFailingModel:
     def test_a_timeout_is_timed_out_and_tried_again(self, committed_cast: Cast, settings, monkeypatch) -> None:
         class Slow:
-            name = "slow"
+            name = priced_as = "slow"
 
             def complete(self, request):
                 return ModelReply(body=None, failure="timeout", provider="slow")

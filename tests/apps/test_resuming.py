@@ -76,7 +76,7 @@ class TestPlanning:
         refusals: list[str] = []
 
         class Planner:
-            name = "slow"
+            name = priced_as = "slow"
 
             def complete(self, request: ModelRequest) -> ModelReply:
                 try:
@@ -110,6 +110,8 @@ class TestPlanning:
         calls: list[int] = []
 
         class Planner:
+            name = priced_as = "short"
+
             def complete(self, request: object) -> ModelReply:
                 calls.append(1)
                 if len(calls) == 1:  # a retirement that had been decided just before the planner was shown the team

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from apps.audit.doctor import installation, work
@@ -25,6 +26,7 @@ from apps.conductor.models import IncidentKind, LogCheck
 from apps.conductor.sweep import reconcile
 from apps.ledger import clock, triggers
 from apps.memory.models import Flush, Note, ReviewItem, Segment
+from apps.tasks.models import Budget
 from tests.doors.conftest import attempt_of
 from tests.doors.test_metrics import ago, lease, queued, running
 from tests.support.cast import Cast
@@ -112,7 +114,8 @@ class TestTheInstallation:
         assert diagnosis.why == "It does not answer (OperationalError)."
 
     def test_a_migration_that_is_missing(self, well: Cast) -> None:
-        MigrationRecorder(connection).record_unapplied("conductor", "0002_pre_watching")
+        (last,) = MigrationLoader(connection).graph.leaf_nodes("conductor")
+        MigrationRecorder(connection).record_unapplied(*last)
         diagnosis = only(examine())
         assert diagnosis.why == "1 migration of conductor not applied."
         assert "manage.py migrate" in diagnosis.do
@@ -209,6 +212,24 @@ class TestWork:
         diagnosis = only(examine())
         assert diagnosis.what == "1 task of Core (Alpha) not going on."
         assert diagnosis.why == f"Somebody paused the {whose}."
+
+    @pytest.mark.parametrize(
+        ("reason", "advice"), [("tokens_spent", "An owner raises it"), ("price_unknown", "TIKITAKA_PRICES")]
+    )
+    def test_a_budget_that_is_spent(self, well: Cast, reason: str, advice: str) -> None:
+        whole = {"organization": well.organization, "since": clock.now(), "tokens_max": 1}
+        Budget.objects.create(**whole, team=well.team, exhausted=reason)
+        Budget.objects.create(**whole)
+        diagnosis = only(examine())
+        assert diagnosis.what == "Nothing more begins for Core of Alpha."
+        assert diagnosis.why == f"The budget of the team is spent ({reason})."
+        assert advice in diagnosis.do
+
+    def test_what_a_budget_holds_is_not_ready(self, well: Cast) -> None:
+        queued(running(well, minutes=10), well.agents["backend"], 1)
+        Budget.objects.create(organization=well.organization, since=clock.now(), attempts_max=0)
+        assert figures().stages["ready_nodes"].depth == 0
+        assert figures().held == {Hold.BUDGET.value: 1}
 
     def test_a_pause_without_work_is_no_matter(self, well: Cast) -> None:
         well.team.paused_at = clock.now()

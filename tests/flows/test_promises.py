@@ -520,8 +520,8 @@ def extracted(content: str, **fields) -> dict:
     }
 
 
-def record(settings, purpose: str, content: str, *, when: str = "") -> None:
-    reply = {"status": 200, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+def record(settings, purpose: str, content: str, *, when: str = "", **more) -> None:
+    reply = {"status": 200, "finish_reason": "stop", "message": {"role": "assistant", "content": content}, **more}
     number = len(list(settings.TIKITAKA_REPLAY.glob("*"))) + 1
     path = settings.TIKITAKA_REPLAY / f"{purpose}-{number}.json"
     path.write_text(json.dumps({"when": when, "reply": reply}))
@@ -541,7 +541,7 @@ def distilled(cast: Cast, settings, reply: dict) -> Note:
 class Recorded:
     """A model that keeps what it was asked."""
 
-    name = "recorded"
+    name = priced_as = "recorded"
 
     def __init__(self, asked: list, body) -> None:
         self._asked, self._body = asked, body

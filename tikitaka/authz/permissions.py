@@ -14,6 +14,7 @@ class Permission(StrEnum):
     MEMBERS_MANAGE = "manage_members"
     TEAMS_MANAGE = "manage_teams"
     WORK_PAUSE = "pause_work"
+    BUDGET_SET = "set_budget"
     TASK_RUN = "run_task"
     WORK_IMPORT = "import_work"
     NOTE_VIEW = "read_note"

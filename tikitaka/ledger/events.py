@@ -359,6 +359,36 @@ class TaskPruned(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSet(Event):
+    """Of the task, else of the team, else of the organization; without any limit it is taken away."""
+
+    type = "budget.set"
+    subject_kind = "budget"
+    budget: UUID
+    team: UUID | None
+    task: UUID | None
+    attempts_max: int | None
+    tokens_max: int | None
+    cost_micros_max: int | None
+    monthly: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetExhausted(Event):
+    """From here on nothing begins that this budget would pay for; once, however much is refused."""
+
+    type = "budget.exhausted"
+    subject_kind = "budget"
+    budget: UUID
+    team: UUID | None
+    task: UUID | None
+    reason: str
+    attempts: int
+    tokens: int
+    cost_micros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkImported(Event):
     type = "import.completed"
     subject_kind = "source"

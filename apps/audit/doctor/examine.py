@@ -26,5 +26,6 @@ def examine() -> list[Diagnosis]:
         *work.faults(),
         *work.reviews(),
         *work.paused(),
+        *work.budgets(),
         *work.held(found),
     ]

@@ -14,10 +14,11 @@ from apps.conductor.models import Incident
 from apps.ledger import clock
 from apps.memory.models import Note, ReviewItem
 from apps.memory.selectors import exhausted_flushes
-from apps.tasks.models import Task
+from apps.tasks.models import Budget, Task
 from apps.tasks.selectors import TERMINAL
 from tikitaka.review.states import NoteStatus
 from tikitaka.safety import show_hidden
+from tikitaka.scheduling.budget import Overspent
 from tikitaka.scheduling.ready import Hold
 
 _VERIFIED_S = 3_600
@@ -43,7 +44,16 @@ _HOLDS = {
     Hold.LOCKED: "for a folder in which another attempt writes",
     Hold.WIDTH: "because the team runs as many attempts as it may",
     Hold.PAUSED: "because the team is paused",
+    Hold.BUDGET: "because a budget is spent",
 }
+_WHAT_TO_DO = {
+    Hold.PAUSED: "See who is paused.",
+    Hold.BUDGET: "See which budget is spent.",
+}
+
+
+_NO_PRICE = "Give the model or the runtime a price in TIKITAKA_PRICES, or take the limit on costs away."
+_RAISE = "An owner raises it in the console, or it begins anew with the next month where it is monthly."
 
 
 def waiting(found: Figures) -> Iterator[Diagnosis]:
@@ -66,7 +76,7 @@ def held(found: Figures) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 what=f"{some(count, 'queued node')} not started yet ({hold.value}).",
                 why=f"Held {why}.",
-                do="Nothing; what holds it goes on by itself." if hold is not Hold.PAUSED else "See who is paused.",
+                do=_WHAT_TO_DO.get(hold, "Nothing; what holds it goes on by itself."),
                 needs_person=False,
             )
 
@@ -88,6 +98,19 @@ def paused() -> Iterator[Diagnosis]:
                 why=f"Somebody paused the {'organization' if whole else 'team'}.",
                 do=f"When the reason is gone, press Go on on the {'organization' if whole else 'team'}'s page.",
             )
+
+
+def budgets() -> Iterator[Diagnosis]:
+    """Budgets that let nothing more begin."""
+    rows = Budget.objects.exclude(exhausted="").filter(task__settled_at=None)
+    for budget in rows.select_related("organization", "team").order_by("organization__name", "team__name", "pk"):
+        team = f"{show_hidden(budget.team.name)} of " if budget.team else ""
+        of = f"task {budget.task_id} of " if budget.task_id else ""
+        yield Diagnosis(
+            what=f"Nothing more begins for {of}{team}{show_hidden(budget.organization.name)}.",
+            why=f"The budget of the {budget.scope} is spent ({budget.exhausted}).",
+            do=_NO_PRICE if budget.exhausted == Overspent.NO_PRICE else _RAISE,
+        )
 
 
 def flushes() -> Iterator[Diagnosis]:

@@ -94,7 +94,8 @@ def _by_model(
             else parse_notes(reply.body, attempts=material.input.runs, spans=material.input.spans, policy=policy)
         )
         outcome = parsed.reason.value if isinstance(parsed, NotExtracted) else "accepted"
-        save_reply(claimed=claimed, reply=reply, sent=request.system + request.user, outcome=outcome)
+        sent = request.system + request.user
+        save_reply(claimed=claimed, reply=reply, sent=sent, outcome=outcome, priced_as=model.priced_as)
     else:
         count_attempt(claimed=claimed, extractor=model.name, outcome="reply_kept")
         parsed = parse_notes(flush.reply, attempts=material.input.runs, spans=material.input.spans, policy=policy)

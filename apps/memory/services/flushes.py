@@ -20,6 +20,7 @@ from apps.memory.selectors import (
     ready_to_flush,
     segments_to_flush,
 )
+from apps.tasks.services.budgets import charge_call
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import ModelCalled, SegmentFlushed
 from tikitaka.policy import Policy
@@ -98,7 +99,7 @@ def count_attempt(*, claimed: ClaimedFlush, extractor: str, outcome: str = "star
     _guarded(claimed, attempts=flush.attempts, extractor=extractor)
 
 
-def save_reply(*, claimed: ClaimedFlush, reply: ModelReply, sent: str, outcome: str) -> None:
+def save_reply(*, claimed: ClaimedFlush, reply: ModelReply, sent: str, outcome: str, priced_as: str) -> None:
     """Keeps the raw reply and how the attempt went; a readable one is never asked for again."""
     flush = claimed.flush
     flush.attempts[-1] |= {
@@ -114,10 +115,14 @@ def save_reply(*, claimed: ClaimedFlush, reply: ModelReply, sent: str, outcome: 
         else:
             flush.attempts[-1]["raw"] = reply.body
         _guarded(claimed, **changes)
+        team = flush.segment.team_id
+        charge_call(
+            organization=flush.organization_id, team=team, task=None, sent=sent, reply=reply, priced_as=priced_as
+        )
         ledger.record(
             ModelCalled(
                 call=new_id(),
-                team=flush.segment.team_id,
+                team=team,
                 flush=flush.pk,
                 purpose="extract",
                 provider=reply.provider,

@@ -8,7 +8,7 @@ from tikitaka.ports import ModelReply, ModelRequest
 class OffModel:
     """Answers nothing; planning falls back and extraction picks sentences."""
 
-    name = "off"
+    name = priced_as = "off"
 
     def complete(self, request: ModelRequest) -> ModelReply:  # noqa: ARG002 the protocol's parameter
         return ModelReply(body=None, failure="off", provider="off")

@@ -24,7 +24,7 @@ class OpenAiModel:
 
     def __init__(self, *, url: str, name: str, key: str) -> None:
         self._url = url
-        self._model = name
+        self._model = self.priced_as = name
         self._key = key
 
     def complete(self, request: ModelRequest) -> ModelReply:

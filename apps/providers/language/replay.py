@@ -16,7 +16,7 @@ class ReplayModel:
     same, so that a retried job meets the same model.
     """
 
-    name = "replay"
+    name = priced_as = "replay"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

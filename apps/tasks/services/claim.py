@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -9,12 +11,15 @@ from uuid import UUID
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder, recording
 from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks, together
+from apps.tasks.budgets import purse
 from apps.tasks.graphs import node_states
-from apps.tasks.models import AttemptStatus, TaskStatus
+from apps.tasks.models import AttemptStatus, Budget, TaskStatus
+from apps.tasks.services.budgets import charge_attempts, lock_budgets, note_refusals
 from apps.tasks.services.log import lock_scheduler
 from apps.teams.selectors import Gate
 from tikitaka.ledger.events import AttemptStarted
 from tikitaka.policy import Policy
+from tikitaka.scheduling.budget import UNLIMITED
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.ready import Busy, TaskGraph, select_ready
 
@@ -46,23 +51,20 @@ def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = N
     """Starts what may start now, at most `limit` nodes; attempts are counted before anything is dispatched."""
     with recording(gate.organization) as ledger:
         scheduler = lock_scheduler(team)
-        tasks = [
-            as_uuid(pk)
-            for (pk,) in fetch(
-                "SELECT id FROM tasks_task WHERE team_id = %s AND status = %s AND cancel_requested_at IS NULL"
-                " ORDER BY first_seq",
-                [team, TaskStatus.RUNNING.value],
-            )
-        ]
+        tasks, limited = _running_tasks(team, gate.organization)
         if not tasks:
             return []
         states = node_states(tasks)
         owners = {node.id: task for task, nodes in states.items() for node in nodes}
+        budgets: Sequence[Budget] = ()
+        if limited:
+            budgets = lock_budgets(organization=gate.organization, team=team, tasks=tasks, now=scheduler.now)
         selection = select_ready(
             [TaskGraph(task=task, nodes=tuple(states[task])) for task in tasks],
             _busy(team),
             width=gate.width,
             paused=gate.paused,
+            purse=purse(budgets, scheduler.now) if budgets else UNLIMITED,
         )
         start = selection.start if limit is None else selection.start[:limit]
         claimed = [
@@ -80,7 +82,21 @@ def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = N
         ]
         if claimed:
             _write(claimed, start, ledger, now=scheduler.now, policy=policy)
+        if budgets:
+            charge_attempts(budgets, Counter(item.task for item in claimed))
+        if len(start) == len(selection.start):  # else what is refused may only be refused beside what is not started
+            note_refusals(budgets, selection.refused, ledger=ledger, now=scheduler.now)
     return claimed
+
+
+def _running_tasks(team: UUID, organization: UUID) -> tuple[list[UUID], bool]:
+    """The team's running tasks in order of submission, and whether anything in the organization has a budget."""
+    rows = fetch(
+        "SELECT id, EXISTS (SELECT 1 FROM tasks_budget WHERE organization_id = %s) FROM tasks_task"
+        " WHERE team_id = %s AND status = %s AND cancel_requested_at IS NULL ORDER BY first_seq",
+        [organization, team, TaskStatus.RUNNING.value],
+    )
+    return [as_uuid(task) for task, _ in rows], any(limited for _, limited in rows)
 
 
 def _busy(team: UUID) -> Busy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,12 +17,15 @@ from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, AuthorKind, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from apps.tasks.services.attempts import expired_attempts, finding_rows, held_attempts
+from apps.tasks.services.budgets import attempt_spent, charge, lock_budgets
 from apps.tasks.services.claim import Claimed
 from apps.tasks.services.log import lock_scheduler
+from apps.teams.models import Agent
 from tikitaka.ledger.events import AttemptSettled, NodeBlocked, TaskSettled
 from tikitaka.policy import Policy
 from tikitaka.ports import RunEnd
 from tikitaka.safety import Redaction, redact_captured
+from tikitaka.scheduling.budget import Spent
 from tikitaka.scheduling.graph import NodeStatus, blocked, settled_status
 from tikitaka.scheduling.retry import retry
 from tikitaka.text import clean_captured, cut
@@ -86,7 +90,7 @@ def finish_attempts(
         if not good:
             return Finished(stale=stale)
         tasks = {e.claimed.task for e in good}
-        cancelling, in_segment = _standing(list(tasks))
+        cancelling, in_segment, limited = _standing(organization, list(tasks))
         outcome = {e.claimed.node: _node_status(e, cancelling, policy) for e in good}
         digests = _span_digests([e.claimed.attempt for e in good])
         with together():
@@ -94,6 +98,8 @@ def finish_attempts(
             _write_nodes(outcome, now)
             _free([e.claimed.attempt for e in good])
             _speak(team, [e for e in good if outcome[e.claimed.node] is NodeStatus.COMPLETED], scheduler.last_seq, now)
+        if limited:
+            _charge(organization, team, good, now)
         settled = settle_tasks(tasks=tasks, team=team, ledger=ledger, now=now)
     completed = {node for node, status in outcome.items() if status is NodeStatus.COMPLETED}
     advanced = {e.claimed.task for e in good if e.claimed.node in completed}
@@ -188,10 +194,26 @@ def _node_status(ended: Ended, cancelling: Collection[UUID], policy: Policy) -> 
     return NodeStatus.QUEUED if retry(error, attempts=ended.claimed.number, policy=policy) else NodeStatus.FAILED
 
 
-def _standing(tasks: Sequence[UUID]) -> tuple[set[UUID], set[UUID]]:
-    """Which of some tasks are being cancelled, and which a segment owns."""
-    rows = fetch(f"SELECT id, cancel_requested_at, segment_id FROM tasks_task WHERE id IN ({marks(tasks)})", tasks)
-    return {as_uuid(task) for task, asked, _ in rows if asked}, {as_uuid(task) for task, _, owner in rows if owner}
+def _standing(organization: UUID, tasks: Sequence[UUID]) -> tuple[set[UUID], set[UUID], bool]:
+    """Which of some tasks are being cancelled, which a segment owns, and whether the organization has a budget."""
+    rows = fetch(
+        "SELECT id, cancel_requested_at, segment_id, EXISTS (SELECT 1 FROM tasks_budget WHERE organization_id = %s)"
+        f" FROM tasks_task WHERE id IN ({marks(tasks)})",
+        [organization, *tasks],
+    )
+    cancelling = {as_uuid(task) for task, asked, _, _ in rows if asked}
+    owned = {as_uuid(task) for task, _, owner, _ in rows if owner}
+    return cancelling, owned, any(limited for *_, limited in rows)
+
+
+def _charge(organization: UUID, team: UUID, ends: Sequence[Ended], now: datetime) -> None:
+    """Tokens and costs, by the runtime's own count; that the attempts began was counted when they did."""
+    runtimes = dict(Agent.objects.filter(pk__in={e.claimed.agent for e in ends}).values_list("pk", "runtime"))
+    spent: dict[UUID | None, Spent] = defaultdict(Spent)
+    for ended in ends:
+        spent[ended.claimed.task] += attempt_spent(runtimes[ended.claimed.agent], ended.end.usage)
+    budgets = lock_budgets(organization=organization, team=team, tasks={e.claimed.task for e in ends}, now=now)
+    charge(budgets, spent)
 
 
 def _write_nodes(outcome: Mapping[UUID, NodeStatus], now: datetime) -> None:

@@ -11,6 +11,7 @@ from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
 from apps.tasks.models import AuthorKind, Message, Task
+from apps.tasks.services.budgets import open_task_budget
 from apps.tasks.services.log import take_numbers
 from apps.teams.models import Team
 from apps.teams.selectors import active_agents
@@ -18,6 +19,7 @@ from tikitaka.authz import Permission, Principal, PrincipalKind
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import TaskSubmitted
 from tikitaka.safety import Finding, redact
+from tikitaka.scheduling.budget import NO_LIMITS, Limits
 from tikitaka.text import digest, require
 
 
@@ -35,8 +37,13 @@ class Submitted:
     looks_secret: tuple[Finding, ...]
 
 
-def submit_task(*, actor: Principal, team: Team, prompt: str, plan_only: bool = False) -> Submitted:
-    """Saves task and message with the next number. The prompt is delivered as typed; what is derived is redacted."""
+def submit_task(
+    *, actor: Principal, team: Team, prompt: str, plan_only: bool = False, limits: Limits = NO_LIMITS
+) -> Submitted:
+    """Saves task and message with the next number, and the task's own budget when it has limits.
+
+    The prompt is delivered as typed; what is derived is redacted.
+    """
     authorize(actor, Permission.TASK_RUN, team, organization=team.organization_id, object_id=team.pk)
 
     policy = settings.TIKITAKA_POLICY
@@ -67,5 +74,6 @@ def submit_task(*, actor: Principal, team: Team, prompt: str, plan_only: bool = 
             text=prompt,
             at=now,
         )
+        open_task_budget(task=task, limits=limits, ledger=ledger)
         ledger.record(TaskSubmitted(task=task.pk, team=team.pk, prompt_digest=digest(prompt), source="person"))
     return Submitted(task=task, looks_secret=redact(prompt).findings)

@@ -84,3 +84,11 @@ def archive_team(*, actor: Principal, team: Team) -> Team:
         ledger.record(TeamArchived(team=team.pk))
     team.refresh_from_db()
     return team
+
+
+def derive_all_grants() -> None:
+    """Gives every role what the table says, on every organization and team."""
+    for organization in Organization.objects.order_by("pk").iterator():
+        derive_grants(organization, organization.pk)
+    for team in Team.objects.order_by("pk").iterator():
+        derive_grants(team, team.organization_id)

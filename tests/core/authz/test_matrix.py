@@ -25,6 +25,7 @@ TWIN = {
     "manage_members": "y...",
     "manage_teams": "y.y.",
     "pause_work": "y.y.",
+    "set_budget": "y...",
     "run_task": "y.y.",
     "import_work": "y.y.",
     "read_note": "yy.y",
