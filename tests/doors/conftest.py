@@ -25,7 +25,7 @@ from apps.ledger import clock
 from apps.ledger.models import Entry
 from apps.memory.models import Flush, Landing, Note, ReviewItem, Segment
 from apps.memory.services.review import NoteText, write_note
-from apps.tasks.models import Attempt, PlanNode, Span, Task
+from apps.tasks.models import Attempt, Budget, PlanNode, Span, Task
 from apps.tasks.services.submit import submit_task
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import active_agents
@@ -120,6 +120,7 @@ def populate(actor: Principal, team: Team, *, prompt: str) -> dict[str, Model]:
         Flush.objects.create(segment=segment, ordinal=1, **shared),
         task,
         attempts[0],
+        Budget.objects.create(team=team, task=task, tokens_max=1_000_000, since=now, **shared),
         ContextSnapshot.objects.create(**snapshot_of(attempts[0])),
         note,
         ReviewItem.objects.get(note=note),

@@ -38,6 +38,7 @@ MODELS: dict[str, Permission | None] = {
     "memory.reviewitem": P.NOTE_VIEW,
     "memory.segment": P.ORGANIZATION_VIEW,
     "tasks.attempt": P.ORGANIZATION_VIEW,
+    "tasks.budget": P.ORGANIZATION_VIEW,
     "tasks.task": P.ORGANIZATION_VIEW,
     "teams.agent": P.ORGANIZATION_VIEW,
     "teams.team": P.ORGANIZATION_VIEW,
@@ -45,6 +46,7 @@ MODELS: dict[str, Permission | None] = {
 GOVERNED = {label: seen for label, seen in MODELS.items() if seen is not None}
 # Dialogs of the admin: whose rows, and what a person must hold there.
 DIALOGS: dict[str, tuple[str, Permission]] = {
+    "accounts_organization_budget": ("accounts.organization", P.BUDGET_SET),
     "accounts_organization_go_on": ("accounts.organization", P.WORK_PAUSE),
     "accounts_organization_pause": ("accounts.organization", P.WORK_PAUSE),
     "conductor_incident_close": ("conductor.incident", P.INCIDENT_CLOSE),
@@ -53,7 +55,9 @@ DIALOGS: dict[str, tuple[str, Permission]] = {
     "memory_note_edit": ("memory.note", P.NOTE_DECIDE),
     "memory_note_reject": ("memory.note", P.NOTE_DECIDE),
     "memory_note_revoke": ("memory.note", P.NOTE_REVOKE),
+    "tasks_task_budget": ("tasks.task", P.BUDGET_SET),
     "teams_agent_retire": ("teams.agent", P.TEAMS_MANAGE),
+    "teams_team_budget": ("teams.team", P.BUDGET_SET),
     "teams_team_archive": ("teams.team", P.TEAMS_MANAGE),
     "teams_team_go_on": ("teams.team", P.WORK_PAUSE),
     "teams_team_pause": ("teams.team", P.WORK_PAUSE),

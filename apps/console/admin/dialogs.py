@@ -37,7 +37,7 @@ class AgentsField(forms.MultipleChoiceField):
     widget = UnfoldAdminCheckboxSelectMultipleWidget
 
     def valid_value(self, value: str) -> bool:
-        return _uuid(value) is not None
+        return as_uuid(value) is not None
 
     def clean(self, value: Any) -> set[UUID]:
         return {UUID(agent) for agent in super().clean(value)}
@@ -51,7 +51,7 @@ class NoteDialog(BaseDialogForm):
 
     def __init__(self, request: HttpRequest, object_id: Any = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, object_id, *args, **kwargs)
-        identity = _uuid(object_id)
+        identity = as_uuid(object_id)
         self.note = Note.objects.select_related("team").filter(pk=identity).first() if identity else None
         if self.note is not None:
             self.present_digest = note_digest(self.note)
@@ -165,7 +165,8 @@ def _page_of(request: HttpRequest) -> str:
     return reverse(f"admin:{app}_{model}_change", args=[match.kwargs["object_id"]])
 
 
-def _uuid(value: Any) -> UUID | None:
+def as_uuid(value: Any) -> UUID | None:
+    """The id that an address names; None for what is none."""
     try:
         return UUID(str(value))
     except ValueError:

@@ -17,6 +17,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from apps.accounts.models import Membership, Organization, User
 from apps.conductor import teams
 from apps.console.admin.base import GovernedAdmin
+from apps.console.admin.budgets import BudgetedAdmin
 from apps.console.admin.dialogs import ReasonDialog, done, refused
 from apps.console.identity import principal
 from tikitaka.authz import Permission
@@ -47,12 +48,12 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Organization)
-class OrganizationAdmin(GovernedAdmin):
+class OrganizationAdmin(BudgetedAdmin):
     team_path = None
     organization_path = "pk"
     list_display = ("name", "paused_at", "created_at")
     readonly_fields = ("paused_at", "created_at")
-    actions_detail = ["pause", "go_on"]
+    actions_detail = ["pause", "go_on", "budget"]
 
     def has_pause_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.holds(request, Permission.WORK_PAUSE, object_id)

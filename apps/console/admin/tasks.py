@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from apps.console.admin.base import GovernedAdmin
+from apps.console.admin.budgets import BudgetedAdmin
 from apps.console.views.progress import removed
 from apps.context.models import ContextSnapshot
 from apps.tasks.models import Attempt, Task
@@ -17,11 +21,17 @@ from tikitaka.text import cut
 
 
 @admin.register(Task)
-class TaskAdmin(GovernedAdmin):
+class TaskAdmin(BudgetedAdmin):
     list_display = ("prompt_start", "team", "state", "plan_source", "submitted_by", "submitted_at", "live")
     list_filter = ("status", "plan_source", "team")
     ordering = ("-submitted_at",)
     list_select_related = ("team", "submitted_by")
+    actions_detail = ["budget"]
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """What has ended spends nothing more."""
+        task = self._row(request, object_id)
+        return super().get_actions_detail(request, object_id) if task and not task.settled_at else []
 
     @display(description="prompt")
     def prompt_start(self, task: Task) -> str:

@@ -11,6 +11,7 @@ from unfold.decorators import action, display
 
 from apps.conductor import teams
 from apps.console.admin.base import GovernedAdmin
+from apps.console.admin.budgets import BudgetedAdmin
 from apps.console.admin.dialogs import ReasonDialog, done, refused
 from apps.console.identity import principal
 from apps.teams.models import Agent, Team
@@ -19,11 +20,11 @@ from tikitaka.errors import TikiTakaError
 
 
 @admin.register(Team)
-class TeamAdmin(GovernedAdmin):
+class TeamAdmin(BudgetedAdmin):
     team_path = "pk"
     list_display = ("name", "organization", "state", "width", "created_at")
     exclude = ("name_key",)
-    actions_detail = ["pause", "go_on", "archive"]
+    actions_detail = ["pause", "go_on", "budget", "archive"]
 
     @display(description="state", label={"running": "success", "paused": "warning", "archived": ""})
     def state(self, team: Team) -> str:
@@ -82,7 +83,7 @@ class TeamAdmin(GovernedAdmin):
         """Only the switches that the state allows."""
         offered = super().get_actions_detail(request, object_id)
         team = self._row(request, object_id)
-        unfit = {"Pause", "Go on", "Archive"} if team is None or team.archived_at else {"Go on"}
+        unfit = {"Pause", "Go on", "Budget", "Archive"} if team is None or team.archived_at else {"Go on"}
         if team is not None and team.paused_at and not team.archived_at:
             unfit = {"Pause"}
         return [item for item in offered if item.description not in unfit]

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
+from apps.console.budgets import limit_fields
 from apps.teams.models import Team
 from tikitaka.errors import Invalid, TikiTakaError
 from tikitaka.notes.contract import Severity
@@ -88,6 +89,10 @@ class TaskForm(_PlainForm):
         help_text="What the team is to reach. It is planned as a graph over the team's agents.",
     )
     plan_only = forms.BooleanField(required=False, label="Only plan; somebody approves the plan before it runs")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields |= limit_fields()
 
     def clean_prompt(self) -> str:
         return str(self.cleaned_data["prompt"]).replace("\r\n", "\n")

@@ -16,9 +16,11 @@ from django.shortcuts import render
 
 from apps.accounts.models import User
 from apps.accounts.selectors import containers_with
+from apps.console.budgets import in_words
 from apps.console.identity import abilities, principal
 from apps.console.views.picture import draw
 from apps.console.views.progress import LINES, Position, Progress, feed_after, feed_page, line_of, progress, removed
+from apps.tasks.budgets import paying
 from apps.tasks.models import Span, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL, access_task
 from apps.teams.models import Team
@@ -54,6 +56,7 @@ def task_page(request: HttpRequest, task: UUID) -> HttpResponse:
             "next": feed.first + LINES,
             "live": state.status not in TERMINAL and not feed.later,
             "deeds": _deeds(request, row, state),
+            **_budgets(row, ended=state.status in TERMINAL),
             "can": abilities(request),
         },
     )
@@ -130,6 +133,13 @@ def _deeds(request: HttpRequest, task: Task, state: Progress) -> list[tuple[str,
     if state.status in _RESUMABLE and task.pruned_at is None:
         deeds.append(("resume", "Resume"))
     return [(f"console:task-{name}", text) for name, text in deeds]
+
+
+def _budgets(task: Task, *, ended: bool) -> dict[str, Any]:
+    """What pays for the task, narrowest first, and the budget because of which nothing more of it begins."""
+    rows = list(paying(organization=task.organization_id, team=task.team_id, tasks=[task.pk]))
+    spent = [row for row in rows if row.exhausted and not ended]
+    return {"budgets": [(row.scope, in_words(row)) for row in reversed(rows)], "spent_budget": next(iter(spent), None)}
 
 
 def task_of(request: HttpRequest, task: UUID) -> Task:

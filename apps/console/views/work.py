@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 from apps.accounts.selectors import containers_with
 from apps.conductor import story
 from apps.conductor.wake import wake
+from apps.console.budgets import limits_of
 from apps.console.identity import abilities, holds_anywhere, principal
 from apps.console.views.forms import TaskForm
 from apps.console.views.live import task_of
@@ -37,7 +38,13 @@ def new_task(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            submitted = story.submit(actor=who, team=data["team"], prompt=data["prompt"], plan_only=data["plan_only"])
+            submitted = story.submit(
+                actor=who,
+                team=data["team"],
+                prompt=data["prompt"],
+                plan_only=data["plan_only"],
+                limits=limits_of(data),
+            )
         except TikiTakaError as error:
             form.refuse(error)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +14,14 @@ from apps.accounts.models import User
 from apps.accounts.selectors import principal_of
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import submit
+from apps.console.budgets import limits_of
 from apps.console.naming import find_team
-from apps.tasks.models import PlanNode, Task
+from apps.tasks.budgets import spent_budget_of
+from apps.tasks.models import AgentLease, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from tikitaka.errors import TikiTakaError
+
+_HELD = (TaskStatus.QUEUED, TaskStatus.RUNNING)
 
 
 class Command(BaseCommand):
@@ -26,6 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("prompt")
         parser.add_argument("--team", required=True, help="id of the team, or its name where that is unique")
         parser.add_argument("--user", required=True, help="login of the person who submits")
+        parser.add_argument("--attempts-max", type=int, help="attempts of all nodes together, at most")
+        parser.add_argument("--tokens-max", type=int, help="no attempt begins once so many are spent")
+        parser.add_argument("--cost-max", type=Decimal, help="the same in the currency of TIKITAKA_PRICES")
         parser.add_argument("--json", action="store_true", help="print the settled task as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +43,9 @@ class Command(BaseCommand):
         team = find_team(options["team"])
         with embedded_pool() as pool:
             try:
-                submitted = submit(actor=principal_of(user), team=team, prompt=options["prompt"])
+                submitted = submit(
+                    actor=principal_of(user), team=team, prompt=options["prompt"], limits=limits_of(options)
+                )
             except TikiTakaError as refused:
                 raise CommandError(f"{refused.code}: {refused.detail}") from refused
             if submitted.looks_secret:
@@ -60,6 +70,15 @@ class Command(BaseCommand):
             if row.status in TERMINAL:
                 self.stderr.write(f"task {row.pk}: {row.status}")
                 return
+            if row.status not in _HELD or AgentLease.objects.filter(attempt__task=task).exists():
+                spent = None
+            else:
+                spent = spent_budget_of(row)
+            if spent is not None:
+                raise CommandError(
+                    f"task {row.pk}: nothing more begins, the budget of the {spent.scope} is spent ({spent.exhausted})",
+                    returncode=1,
+                )
             time.sleep(0.2)
 
 
