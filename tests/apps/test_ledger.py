@@ -118,6 +118,65 @@ class TestRecording:
             ledger.record(MadeUp(team=uuid.uuid4()))
 
 
+class TestWriting:
+    def state(self) -> tuple[object, ...]:
+        return (
+            connection.in_atomic_block,
+            connection.get_autocommit(),
+            connection.atomic_blocks,
+            connection.needs_rollback,
+        )
+
+    def test_a_commit_that_the_database_refuses_leaves_nothing_behind(self) -> None:
+        def write() -> None:
+            with writing():
+                Organization.objects.create(name="x")
+                SealedValue.objects.create(entry_id=uuid.uuid4(), field="words", ciphertext=b"", key_id=uuid.uuid4())
+
+        with pytest.raises(IntegrityError):
+            write()
+        assert not Organization.objects.exists()
+        assert self.state() == (False, True, [], False)
+
+    @pytest.mark.parametrize("watched", [False, True])
+    def test_the_connection_is_afterwards_as_it_was(self, watched: bool) -> None:
+        with CaptureQueriesContext(connection) if watched else contextlib.nullcontext():
+            with writing():
+                assert self.state()[:2] == (True, False)
+                Organization.objects.create(name="x")
+                with writing():
+                    Organization.objects.create(name="y")
+            assert self.state() == (False, True, [], False)
+        assert Organization.objects.count() == 2
+
+    def test_what_waits_for_the_commit_runs_after_it_and_only_then(self) -> None:
+        ran: list[bool] = []
+        with writing():
+            transaction.on_commit(lambda: ran.append(connection.in_atomic_block))
+            assert ran == []
+        assert ran == [False]
+        with writing():
+            transaction.on_commit(lambda: ran.append(True))
+            transaction.set_rollback(True)
+        with writing():
+            pass
+        assert ran == [False]
+
+    def test_a_block_inside_that_fails_is_taken_back_alone(self) -> None:
+        with writing():
+            Organization.objects.create(name="x")
+            with contextlib.suppress(RuntimeError), writing():
+                Organization.objects.create(name="y")
+                raise RuntimeError
+        assert [found.name for found in Organization.objects.all()] == ["x"]
+
+    def test_a_transaction_marked_broken_is_rolled_back(self) -> None:
+        with writing():
+            Organization.objects.create(name="x")
+            transaction.set_rollback(True)
+        assert not Organization.objects.exists()
+
+
 class TestSealing:
     def test_personal_words_are_outside_the_chain_and_open_with_the_key(self) -> None:
         with recording(uuid.uuid4(), actor=PERSON) as ledger:

@@ -65,7 +65,8 @@ def _plainly(value: Any) -> str | None:
         return None
     written = []
     for key in sorted(value):
-        text = _plainly(value[key])
+        inner = value[key]
+        text = _quoted(inner) if inner.__class__ is str and inner.isascii() else _plainly(inner)
         if text is None:
             return None
         written.append(f'"{key}":{text}')

@@ -77,7 +77,7 @@ def timestamp(moment: datetime) -> str:
     """RFC 3339 in UTC with six decimals and Z."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
-    return moment.isoformat(timespec="microseconds")[:26] + "Z"
+    return moment.isoformat("T", "microseconds")[:26] + "Z"
 
 
 def leaf_of(header: bytes) -> str:
@@ -102,13 +102,13 @@ def _header_text(draft: Draft, head: Head, recorded_at: datetime) -> str:
         f',"facts":{canonical_text(draft.facts, "header.facts")}'
         f',"id":"{draft.id}"'
         f',"occurred_at":"{timestamp(draft.occurred_at)}"'
-        f',"origin":{canonical_text(head.origin, "header.origin")}'
+        f',"origin":{_name_text(head.origin, "header.origin")}'
         f',"prev":{canonical_text(head.tip, "header.prev")}'
         f',"recorded_at":"{timestamp(recorded_at)}"'
         f',"sealed":{canonical_text(draft.commitments, "header.sealed") if draft.commitments else "{}"}'
         f',"seq":{head.size}'
         f',"subject":{canonical_text(draft.subject, "header.subject")}'
-        f'{supersedes},"type":{canonical_text(draft.type, "header.type")},"v":{HEADER_VERSION}}}'
+        f'{supersedes},"type":{_name_text(draft.type, "header.type")},"v":{HEADER_VERSION}}}'
     )
 
 
@@ -116,6 +116,12 @@ def _actor_text(actor: Actor) -> str:
     if actor.auth or actor.on_behalf_of:
         return canonical_text(actor.as_json(), "header.actor")
     return _bare_actor_text(actor.kind, actor.id)
+
+
+@lru_cache(maxsize=256)
+def _name_text(name: str, where: str) -> str:
+    """The same few logs and types come again and again."""
+    return canonical_text(name, where)
 
 
 @lru_cache(maxsize=256)
