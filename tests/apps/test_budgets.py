@@ -136,6 +136,15 @@ class TestAttempts:
         run(cast, pool, SIDE_BY_SIDE)
         assert Attempt.objects.count() == 2
 
+    def test_what_only_found_no_slot_is_not_called_spent(self, committed_cast: Cast) -> None:
+        cast = committed_cast
+        submit(actor=cast.operator, team=cast.team, prompt="x", plan=SIDE_BY_SIDE, limits=Limits(attempts=2))
+        PlanNode.objects.update(globs=[])
+        assert len(claim_ready(team=cast.team.pk, gate=gate(cast.team.pk), policy=DEFAULT, limit=1)) == 1
+        assert Budget.objects.get().exhausted == ""
+        assert len(claim_ready(team=cast.team.pk, gate=gate(cast.team.pk), policy=DEFAULT, limit=5)) == 1
+        assert Budget.objects.get().exhausted == "attempts_spent"
+
     def test_retries_count(self, committed_cast: Cast) -> None:
         failing = ScriptedRuntime(lambda launch: RunEnd(answer=None, error="exit_nonzero"))
         with embedded_pool(runtimes=failing) as pool:
