@@ -6,10 +6,12 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{12,16384}")
 _HEX_PAIRS = re.compile(r"[0-9A-Fa-f]{2}(?:[ :,]{1,2}[0-9A-Fa-f]{2}){7,2048}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{16,16384}")
+_WORD_LENGTH = 64
 _BASE32 = re.compile(r"[A-Z2-7]{16,16384}")
 
 
@@ -30,6 +32,16 @@ def decoded_blobs(text: str) -> Iterator[tuple[int, int, str]]:
 
 def decode(blob: str) -> str:
     """Readable text encoded by `blob`, or nothing."""
+    return _decode_word(blob) if len(blob) <= _WORD_LENGTH else _decode(blob)
+
+
+@lru_cache(maxsize=4096)
+def _decode_word(blob: str) -> str:
+    """What is no longer than a word or a path comes again and again."""
+    return _decode(blob)
+
+
+def _decode(blob: str) -> str:
     if _HEX.fullmatch(blob) and len(blob) % 2 == 0:
         found = _readable(bytes.fromhex(blob.removeprefix("0x")))
         if found:

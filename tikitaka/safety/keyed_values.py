@@ -31,7 +31,7 @@ _PREVIOUS = re.compile(r"([A-Za-z0-9]{2,20})[ -]$")
 _LOCKS = words("wifi wi-fi wlan wpa wpa2 vpn door unlock safe alarm gate")
 _LEET = str.maketrans("@4301$5", "aaeoiss")
 
-_BEFORE = re.compile(r"[\w.$@%/-]{0,64}$")
+_BEFORE = re.compile(r"[\w.$@%/-]{0,64}")
 _AFTER = re.compile(r"[\w.-]{0,48}")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 _QUOTE = "\"'`“”„‘’«»「」『』"
@@ -64,16 +64,15 @@ class Key:
     end: int
     strong: bool
     name: str
+    word: int
+    word_end: int
 
 
 def keyed_values(text: str) -> Iterator[Hit]:
     """Assigned values whose key is a secret's name and whose shape is not a harmless one."""
     done = 0
-    for match in WORDS.finditer(text):
-        if match.start() < done:
-            continue
-        key = read_key(text, *match.span())
-        if key is None:
+    for key in keys_in(text):
+        if key.word < done:
             continue
         value = assigned(text, key)
         if value is None:
@@ -89,14 +88,20 @@ def keyed_values(text: str) -> Iterator[Hit]:
             )
 
 
+@lru_cache(maxsize=4)
+def keys_in(text: str) -> tuple[Key, ...]:
+    """Every identifier that names a secret; two detectors ask for those of one text."""
+    found = (read_key(text, *match.span()) for match in WORDS.finditer(text))
+    return tuple(key for key in found if key is not None)
+
+
 def read_key(text: str, start: int, end: int) -> Key | None:
     """The identifier around a secret word, unless its other parts say that it names something else."""
     word = text[start:end]
     if "arn:" in text[max(0, start - 80) : start].rpartition(" ")[2]:
         return None
-    before = _BEFORE.search(text[max(0, start - 64) : start])
     after = _AFTER.match(text, end)
-    head = before.group() if before else ""
+    head = _before(text, start)
     tail = after.group() if after else ""
     if text.endswith(MASK[:-1], 0, end):
         return None
@@ -117,7 +122,14 @@ def read_key(text: str, start: int, end: int) -> Key | None:
         lead = _LEAD_WORD.search(text, max(0, start - 16), start)
         strong = lead is not None
         is_password = lead is not None and lead.group(1).lower() in _LOCKS
-    return Key(is_password, start - len(head), end + len(tail), strong, head + word + tail)
+    return Key(is_password, start - len(head), end + len(tail), strong, head + word + tail, start, end)
+
+
+def _before(text: str, start: int) -> str:
+    """The part of the identifier before the word, read backwards; it may stand at the end of the line above."""
+    end = start - 1 if text[start - 1 : start] == "\n" else start
+    backwards = _BEFORE.match(text[max(0, start - 64) : end][::-1])
+    return backwards.group()[::-1] if backwards else ""
 
 
 @lru_cache(maxsize=4096)

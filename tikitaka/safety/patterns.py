@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
 from typing import Protocol, cast
 
 import re2
@@ -23,6 +24,20 @@ class Match(Protocol):
     def end(self, group: int = 0) -> int: ...
     def span(self, group: int = 0) -> tuple[int, int]: ...
     def group(self, group: int = 0) -> str: ...
+
+
+class _AsciiMatch:
+    """A match in the bytes of an ASCII text, where no offset has to be converted, which costs more than the search."""
+
+    __slots__ = ("_text", "end", "span", "start")
+
+    def __init__(self, text: str, found: re2._Match) -> None:
+        self._text = text
+        self.start, self.end, self.span = found.start, found.end, found.span
+
+    def group(self, group: int = 0) -> str:
+        start, end = self.span(group)
+        return self._text[start:end] if start >= 0 else cast("str", None)
 
 
 class Pattern:
@@ -49,7 +64,11 @@ class Pattern:
         return self._program
 
     def finditer(self, text: str) -> Iterator[Match]:
-        return cast("Iterator[Match]", self.program.finditer(text)) if self._may_match(text) else iter(())
+        if not self._may_match(text):
+            return iter(())
+        if text.isascii():
+            return map(partial(_AsciiMatch, text), self.program.finditer(text.encode()))
+        return cast("Iterator[Match]", self.program.finditer(text))
 
     def search(self, text: str) -> Match | None:
         return cast("Match | None", self.program.search(text)) if self._may_match(text) else None
@@ -60,8 +79,17 @@ class Pattern:
     def _may_match(self, text: str) -> bool:
         if not self.needs:
             return True
-        searched = text.casefold() if self._folds else text
-        return any(word in searched for word in self.needs)
+        searched = _folded(text) if self._folds else text
+        for word in self.needs:  # noqa: SIM110 any() over a generator costs more than the search
+            if word in searched:
+                return True
+        return False
+
+
+@lru_cache(maxsize=4)
+def _folded(text: str) -> str:
+    """One text is asked by many patterns in turn."""
+    return text.casefold()
 
 
 def any_of(words: Sequence[str]) -> str:

@@ -9,8 +9,8 @@ from operator import itemgetter
 
 from tikitaka.safety.allow import is_harmless
 from tikitaka.safety.findings import Hit
-from tikitaka.safety.keyed_values import WORDS, Key, read_key
-from tikitaka.safety.patterns import Pattern
+from tikitaka.safety.keyed_values import WORDS, Key, keys_in, read_key
+from tikitaka.safety.patterns import Match, Pattern
 from tikitaka.safety.shape import Grade, grade, is_hex, is_uuid
 from tikitaka.safety.wordlists import words
 
@@ -71,16 +71,14 @@ _USED_FOR = Pattern(
 
 def prose(text: str) -> Iterator[Hit]:
     """Every password-like word that a sentence ties to a word for a secret."""
-    values = _values(text)
+    keys, accounts, used = keys_in(text), list(_ACCOUNT.finditer(text)), list(_USED_FOR.finditer(text))
+    values = _values(text) if keys or accounts or used else []
     if not values:
         return
-    for match in WORDS.finditer(text):
-        close = _close_by(values, *match.span())
-        key = read_key(text, *match.span()) if close else None
-        if key is not None:
-            yield from _around(text, key, close)
-    yield from _accounts(text)
-    for match in _USED_FOR.finditer(text):
+    for key in keys:
+        yield from _around(text, key, _close_by(values, key.word, key.word_end))
+    yield from _accounts(text, accounts)
+    for match in used:
         value, start = _bare(text, *match.span(1))
         named = WORDS.search(match.group(2))
         if named and read_key(match.group(2), *named.span()) and _is_odd(value, 8):
@@ -140,8 +138,8 @@ def _is_linked(between: str) -> bool:
     return word is not None and word.group(1).lower() in _LINKS
 
 
-def _accounts(text: str) -> Iterator[Hit]:
-    for match in _ACCOUNT.finditer(text):
+def _accounts(text: str, accounts: list[Match]) -> Iterator[Hit]:
+    for match in accounts:
         group = next(g for g in (2, 4, 6) if match.start(g) >= 0)
         value, start = _bare(text, *match.span(group))
         if not value.startswith("/") and _is_password(value) and (group != 6 or _is_unmistakable(value)):

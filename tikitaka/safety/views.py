@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 Edit = tuple[int, int, str]
 
@@ -24,31 +25,78 @@ class View:
     def edited(self, name: str, edits: Iterable[Edit]) -> View:
         """A further view in which each (start, end, new) replaces a part; a new part stands for all it replaced."""
         pieces: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
+        kept: list[Edit] = []
         at = 0
         for start, end, new in edits:
             if start < at:
                 continue
-            pieces.append(self.text[at:start])
-            starts.extend(self.starts[at:start])
-            ends.extend(self.ends[at:start])
-            if new:
-                pieces.append(new)
-                starts.extend([self.starts[start]] * len(new))
-                ends.extend([self.ends[end - 1]] * len(new))
+            pieces += (self.text[at:start], new)
+            kept.append((start, end, new))
             at = end
         if at == 0:
             return self
         pieces.append(self.text[at:])
-        starts.extend(self.starts[at:])
-        ends.extend(self.ends[at:])
-        return View(name, "".join(pieces), starts, ends)
+        text = "".join(pieces)
+        places = _Places(self, kept, len(text))
+        return View(name, text, _Offsets(places, 0), _Offsets(places, 1))
 
     def within(self, name: str, text: str, start: int, end: int) -> View:
         """A view of what text[start:end] decodes to; all of it stands for the whole encoded part."""
         first, last = self.span(start, end)
         return View(name, text, [first] * len(text), [last] * len(text))
+
+
+class _Places:
+    """Where the characters of an edited view came from; worked out when asked for, since most views hold nothing."""
+
+    __slots__ = ("_before", "_edits", "_found", "length")
+
+    def __init__(self, before: View, edits: list[Edit], length: int) -> None:
+        self._before = before
+        self._edits = edits
+        self._found: tuple[list[int], list[int]] | None = None
+        self.length = length
+
+    def found(self) -> tuple[list[int], list[int]]:
+        if self._found is None:
+            self._found = self._work_out()
+        return self._found
+
+    def _work_out(self) -> tuple[list[int], list[int]]:
+        before_starts, before_ends = self._before.starts, self._before.ends
+        starts: list[int] = []
+        ends: list[int] = []
+        at = 0
+        for start, end, new in self._edits:
+            starts.extend(before_starts[at:start])
+            ends.extend(before_ends[at:start])
+            if new:
+                starts.extend([before_starts[start]] * len(new))
+                ends.extend([before_ends[end - 1]] * len(new))
+            at = end
+        starts.extend(before_starts[at:])
+        ends.extend(before_ends[at:])
+        return starts, ends
+
+
+class _Offsets(Sequence[int]):
+    """One side of them."""
+
+    __slots__ = ("_places", "_side")
+
+    def __init__(self, places: _Places, side: int) -> None:
+        self._places = places
+        self._side = side
+
+    def __len__(self) -> int:
+        return self._places.length
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[int]: ...
+    def __getitem__(self, place: int | slice) -> int | list[int]:
+        return self._places.found()[self._side][place]
 
 
 def plain(text: str) -> View:

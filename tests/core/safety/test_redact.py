@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.safety import secret_samples
-from tikitaka.safety import redact, redact_captured
+from tikitaka.safety import blobs, keyed_values, patterns, redact, redact_captured
 from tikitaka.safety.findings import MASK, Hit
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -124,6 +124,25 @@ def test_redaction_is_idempotent_on_any_mixture(text):
     once = redact(text).text
 
     assert redact(once).text == once
+
+
+def test_what_was_redacted_before_changes_nothing():
+    texts = [f"{sample.text:300.300}" for sample in secret_samples.samples(9)]
+    in_a_row = [redact(text) for text in [*texts, *texts]]
+    alone = []
+    for text in texts:
+        for kept in (keyed_values.keys_in, blobs._decode_word, patterns._folded):
+            kept.cache_clear()
+        alone.append(redact(text))
+
+    assert in_a_row == [*alone, *alone]
+
+
+@given(st.text(alphabet='aZ_.$@%/-\n ="\u00e9', max_size=90))
+def test_the_part_of_a_name_before_a_secret_word_is_all_that_may_stand_in_one(text):
+    found = re.search(r"[\w.$@%/-]{0,64}$", text[-64:])
+
+    assert keyed_values._before(text + "password", len(text)) == (found.group() if found else "")
 
 
 @settings(max_examples=150, deadline=None)
