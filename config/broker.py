@@ -11,9 +11,10 @@ from django.core.exceptions import ImproperlyConfigured
 SCHEMES = ("redis", "rediss", "unix", "amqp", "amqps", "memory")
 
 # Which worker does which job. Only `embed` ever loads the encoder; `nodes` runs agents, `flush` waits for models.
+# Jobs on files of a team on a host with a name go to `control.<host>` and `nodes.<host>` (apps.conductor.hosts).
 QUEUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "control": ("assign", "plan", "settle", "consider_drift", "land", "remove"),
+        "control": ("assign", "plan", "settle", "consider_drift", "land", "remove", "render"),
         "nodes": ("dispatch",),
         "embed": ("embed",),
         "flush": ("flush",),

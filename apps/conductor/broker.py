@@ -14,20 +14,26 @@ from uuid import UUID
 
 import structlog
 from celery import Celery, signals
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
+from apps.conductor.hearing import keep_saying
+from apps.conductor.hosts import host_of
 from apps.conductor.jobs import everyday_jobs
 from apps.conductor.nodes import node_worker, stop_claiming, stop_node_worker
 from apps.providers.embedding import preload_encoder
+from apps.teams.hosts import is_here
 from tikitaka.errors import TikiTakaError
+from tikitaka.hosts import WorkspaceElsewhere, host_of_queue, host_queue, root
 
 log = structlog.get_logger(__name__)
 app = Celery("tikitaka")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 _AWAY_S = 5.0
+_ending = threading.Event()
 
 
 class CeleryBinding:
@@ -41,17 +47,34 @@ class CeleryBinding:
         if job != "kill":
             transaction.on_commit(partial(self._send, job, subject))
 
-    def _send(self, job: str, subject: UUID) -> None:
+    def send_on(self, job: str, subject: UUID, host: str) -> None:
+        """A message that reached the wrong host goes to the right one's queue.
+
+        Not to a common queue, where the next to take it would be the sender: that host's sweep sends it again.
+        """
+        if host:
+            self._send(job, subject, host)
+
+    def _send(self, job: str, subject: UUID, host: str | None = None) -> None:
         if time.monotonic() < self._away_until:
             return
         try:
-            app.send_task(f"tikitaka.{job}", args=[str(subject)])
+            queue = host_queue(_common_queue(job), host_of(job, subject) if host is None else host)
+            app.send_task(f"tikitaka.{job}", args=[str(subject)], queue=queue)
+        except DatabaseError as error:
+            log.warning(
+                "it cannot be asked whose job it is; a sweep will find the work", error_type=type(error).__name__
+            )
         except (OperationalError, OSError) as error:
             self._away_until = time.monotonic() + _AWAY_S
             log.warning("the broker is away; a sweep will find the work", job=job, error_type=type(error).__name__)
 
 
 BROKER = CeleryBinding()
+
+
+def _common_queue(job: str) -> str:
+    return str(app.conf.task_routes[f"tikitaka.{job}"]["queue"])
 
 
 def _task(name: str, job: Callable[[UUID], None]) -> None:
@@ -61,6 +84,9 @@ def _task(name: str, job: Callable[[UUID], None]) -> None:
         with bound_contextvars(job=name, subject=subject):
             try:
                 job(UUID(subject))
+            except WorkspaceElsewhere as elsewhere:
+                log.info("a message for another host is sent on; nothing was touched", host=elsewhere.host)
+                BROKER.send_on(name, UUID(subject), elsewhere.host)
             except TikiTakaError as refused:
                 log.warning("a job was refused", code=refused.code)
             except Exception:
@@ -86,15 +112,32 @@ def _load_encoder(sender: Any = None, **_: Any) -> None:
         raise SystemExit(f"this worker cannot encode: {error}") from error
 
 
+def _refuse_others_queues(sender: Any = None, **_: Any) -> None:
+    """A worker that takes another host's messages could only send them on, to itself."""
+    for queue in sender.app.amqp.queues.consume_from:
+        host = host_of_queue(queue)
+        if host and not is_here(host):
+            raise SystemExit(f"this worker may not serve {queue}: it sees the files {root(settings.TIKITAKA_HOST)}")
+
+
+def _say_where(sender: Any = None, **_: Any) -> None:
+    """People are told when nobody works for the teams of a host."""
+    if any(map(host_of_queue, sender.app.amqp.queues.consume_from)):
+        keep_saying(_ending)
+
+
 def _drain(**_: Any) -> None:
     """In a thread of its own: a signal handler may not wait for locks."""
     threading.Thread(target=stop_claiming, daemon=True).start()
 
 
 def _end(**_: Any) -> None:
+    _ending.set()
     stop_node_worker()
 
 
+signals.worker_init.connect(_refuse_others_queues)
 signals.worker_init.connect(_load_encoder)
+signals.worker_ready.connect(_say_where)
 signals.worker_shutting_down.connect(_drain)
 signals.worker_shutdown.connect(_end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from uuid import UUID
 
-from apps.conductor import story
+from apps.conductor import story, teams
 from apps.conductor.runner import Runner
 from apps.providers.services.requests import encode_request
 
@@ -28,4 +28,5 @@ def everyday_jobs() -> Mapping[str, Job]:
         "flush": story.flush,
         "land": story.land,
         "remove": story.remove,
+        "render": teams.render,
     }

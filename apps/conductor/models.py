@@ -8,6 +8,7 @@ from django.db.models import Q
 from apps.accounts.models import Organization, User
 from apps.ledger.ids import new_id
 from apps.teams.models import Agent, Team
+from tikitaka.hosts import HOST_CHARS_MAX
 
 
 class IncidentKind(models.TextChoices):
@@ -78,6 +79,16 @@ class LogCheck(models.Model):
 
     def __str__(self) -> str:
         return f"{self.log}: {'valid' if self.valid else 'broken'}"
+
+
+class HostSeen(models.Model):
+    """When somebody last said that work of the teams on a host is done there."""
+
+    name = models.CharField(primary_key=True, max_length=HOST_CHARS_MAX)
+    seen_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class RefusedCalls(models.Model):

@@ -20,6 +20,7 @@ from apps.conductor.runner import Runner
 from apps.conductor.wake import Binding
 from apps.providers.runtimes import runtime
 from tikitaka.errors import TikiTakaError
+from tikitaka.hosts import WorkspaceElsewhere
 from tikitaka.policy import Policy
 from tikitaka.ports import AgentRuntime
 
@@ -133,6 +134,8 @@ class EmbeddedPool:
             with bound_contextvars(job=job, subject=str(subject)):
                 try:
                     self._jobs[job](subject)
+                except WorkspaceElsewhere as elsewhere:
+                    log.info("a job was left to its host; a sweep there finds it", host=elsewhere.host)
                 except TikiTakaError as refused:
                     log.warning("a job was refused", code=refused.code)
                 except Exception:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
+from apps.conductor.teams import render_first
 from apps.context.services.snapshot import Compiled, Occasion, take_snapshots
 from apps.memory.selectors import agents_with_landings, segment_tasks
 from apps.memory.services.landing.reconcile import Drifted, available_notes
@@ -75,6 +76,8 @@ def _available(claimed: Claimed) -> tuple[UUID, ...]:
 
 def _prepared(occasion: Occasion, compiled: Compiled, policy: Policy) -> Prepared:
     order = occasion.order
+    if not workspace_at(order.workspace).is_dir():
+        render_first(order.agent)
     launch = Launch(
         attempt_id=occasion.claimed.attempt,
         workspace=workspace_at(order.workspace),

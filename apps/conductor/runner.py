@@ -24,11 +24,13 @@ from apps.conductor.models import IncidentKind
 from apps.conductor.preparation import Prepared, prepare
 from apps.conductor.wake import wake
 from apps.ledger.services import recording
+from apps.memory.services.landing.skills import keep_catalogue
 from apps.providers.runtimes import runtime
 from apps.tasks.models import Task
 from apps.tasks.services.attempts import StaleHolder, clean_thread_id, move_cursor, renew
 from apps.tasks.services.claim import Claimed, claim_ready
 from apps.tasks.services.finish import Ended, Finished, finish_attempts
+from apps.teams.hosts import is_here, require_here
 from apps.teams.selectors import gate
 from tikitaka.policy import Policy
 from tikitaka.ports import AgentRuntime, RunEnd
@@ -118,18 +120,25 @@ class Runner:
     ) -> tuple[Finished | None, list[Claimed]]:
         """One transaction, however many ends there are; `ends` is filled as late as may be, so that it takes more."""
         finished: Finished | None = None
+        claimed: list[Claimed] = []
         with recording(organization):
             with self._lock:
                 ends += self._ends.pop(team, [])
             if ends:
                 finished = finish_attempts(organization=organization, team=team, ends=ends, policy=self._policy)
-            claimed = claim_ready(team=team, gate=gate(team), policy=self._policy, limit=room) if room > 0 else []
+            found = gate(team)
+            if room > 0 and is_here(found.host):
+                claimed = claim_ready(team=team, gate=found, policy=self._policy, limit=room)
         return finished, claimed
 
     def _organization(self, team: UUID) -> UUID:
         with self._lock:
             waiting = self._ends.get(team)
-        return waiting[0].claimed.organization if waiting else gate(team).organization
+        if waiting:
+            return waiting[0].claimed.organization
+        found = gate(team)
+        require_here(found.host)
+        return found.organization
 
     def _take_slots(self, claimed: Sequence[Claimed]) -> None:
         """Leases are watched from the claim on."""
@@ -335,6 +344,7 @@ def run_attempt(
     end = runtimes(order.runtime).run(prepared.launch, on_line=collector.feed, cancelled=stopped)
     collector.store()
     _report_outside(prepared, collector.changed_files)
+    keep_catalogue(agent=claimed.agent)
     thread_id = clean_thread_id(end.thread_id or "")
     if thread_id and thread_id == end.thread_id and order.remembers:  # a changed name would name another thread
         move_cursor(

@@ -20,8 +20,8 @@ from apps.ledger.services import recording
 from apps.memory.selectors import (
     exhausted_flushes,
     expired_notes,
-    landings_to_remove,
-    notes_to_land,
+    landable_notes,
+    removable_landings,
     teams_with_unassigned_tasks,
 )
 from apps.memory.services.flushes import make_late_flushes
@@ -34,7 +34,9 @@ from apps.tasks.budgets import spent_budget_of
 from apps.tasks.models import Task, TaskStatus
 from apps.tasks.services.plan import requeue_dead_planning
 from apps.tasks.services.stop import end_expired
+from apps.teams.hosts import are_named, teams_here
 from apps.teams.models import Agent, Team
+from apps.teams.selectors import unrendered_agents
 from tikitaka.ledger.chain import Broken
 
 _STUCK = timedelta(minutes=15)
@@ -57,8 +59,6 @@ def sweep() -> Counter[str]:
     for task in Task.objects.filter(status=TaskStatus.QUEUED, segment_id__isnull=False).values_list("pk", flat=True):
         found["unplanned_tasks"] += 1
         wake("plan", task)
-    for team in Task.objects.filter(status=TaskStatus.RUNNING).values_list("team_id", flat=True).distinct():
-        wake("dispatch", team)
     clear_requests()
     for request in waiting_requests():
         found["unencoded_texts"] += 1
@@ -66,19 +66,33 @@ def sweep() -> Counter[str]:
     found["idle_segments"] = len(close_idle(policy=policy))
     found["due_flushes"] = wake_flushes()
     found["expired_notes"] = sum(expire_note(note=note) for note in expired_notes(clock.now()))
-    for note in notes_to_land(clock.now()):
-        found["unlanded_notes"] += 1
-        wake("land", note)
-    for landing in landings_to_remove():
-        found["unremoved_landings"] += 1
-        wake("remove", landing)
+    _sweep_files(found)
     found["spent_budgets"] = report_exhausted()
     _report_stuck()
     return found
 
 
+def _sweep_files(found: Counter[str]) -> None:
+    """Wakes what touches files of the root that this process sees; what lies elsewhere is its host's sweep's."""
+    mine = teams_here()
+    running = Task.objects.filter(status=TaskStatus.RUNNING)
+    for team in running.filter(team__in=mine).values_list("team_id", flat=True).distinct():
+        wake("dispatch", team)
+    due = (
+        ("unrendered_agents", "render", unrendered_agents(), "team"),
+        ("unlanded_notes", "land", landable_notes(clock.now()).order_by("created_at"), "team"),
+        ("unremoved_landings", "remove", removable_landings().order_by("remove_requested_at"), "note__team"),
+    )
+    for name, job, rows, team_path in due:
+        for row in rows.filter(**{f"{team_path}__in": mine}).values_list("pk", flat=True):
+            found[name] += 1
+            wake(job, row)
+        if are_named():
+            found["left_to_other_hosts"] += rows.exclude(**{f"{team_path}__in": mine}).count()
+
+
 def reconcile(*, restore: bool = False) -> int:
-    """Compares every workspace with the record, every log with its own bytes; how many incidents are open then.
+    """Compares every workspace here with the record, every log with its own bytes; how many incidents are open then.
 
     With `restore`, files that are wholly ours are first written anew from the record.
     """
@@ -88,7 +102,7 @@ def reconcile(*, restore: bool = False) -> int:
             deny_newcomers(team=team, ledger=ledger)
         for late in make_late_flushes(team=team):
             wake("flush", late)
-    for agent in Agent.objects.filter(governed_files__isnull=False).distinct():
+    for agent in Agent.objects.filter(governed_files__isnull=False, team__in=teams_here()).distinct():
         if restore:
             restore_agent(agent=agent.pk, policy=policy)
         drifted = reconcile_agent(agent=agent.pk, policy=policy)

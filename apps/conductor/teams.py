@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from subprocess import SubprocessError
 from uuid import UUID
 
 from django.conf import settings
@@ -10,24 +11,28 @@ from django.conf import settings
 from apps.accounts.models import Organization
 from apps.accounts.services.authorize import authorize
 from apps.accounts.services.organizations import pause_organization
-from apps.conductor.incidents import open_incident
+from apps.conductor.incidents import close_cured, open_incident
 from apps.conductor.models import IncidentKind
 from apps.conductor.story import wake_removals
 from apps.conductor.wake import wake
 from apps.ledger import clock
 from apps.ledger.services import recording
 from apps.memory.selectors import notes_to_land
-from apps.memory.services.landing.render import render_agent_instructions
+from apps.memory.services.landing.render import render_agent_instructions, require_fitting
 from apps.memory.services.recipients import deny_newcomers
 from apps.memory.services.withdraw import withdraw_from_agent
 from apps.tasks.models import PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
-from apps.teams.models import Agent, Team
+from apps.teams.adapters import make_folders
+from apps.teams.hosts import require_here
+from apps.teams.models import Agent, Team, Workspace
 from apps.teams.selectors import active_agents
 from apps.teams.services import agents as agent_services
 from apps.teams.services import teams as team_services
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import WrongState
+from tikitaka.hosts import WorkspaceElsewhere
+from tikitaka.landing.files import INSTRUCTIONS_FILE
 
 
 class AgentBusy(WrongState):
@@ -69,8 +74,13 @@ def register_agent(
 
 
 def change_agent(*, actor: Principal, agent: Agent, description: str, instructions: str) -> Agent:
-    """A new profile; the instructions file is rendered anew with every governed block in it."""
-    changed = agent_services.change_agent(actor=actor, agent=agent, description=description, instructions=instructions)
+    """A new profile; the instructions file is rendered anew with every governed block in it, or nothing changes."""
+    authorize(actor, Permission.TEAMS_MANAGE, agent.team, organization=agent.organization_id, object_id=agent.pk)
+    with recording(agent.organization_id, actor=actor.actor):
+        changed = agent_services.change_agent(
+            actor=actor, agent=agent, description=description, instructions=instructions
+        )
+        require_fitting(agent=changed, policy=settings.TIKITAKA_POLICY)
     _render(changed)
     return changed
 
@@ -129,13 +139,38 @@ def _go_on(teams: Sequence[UUID]) -> None:
         wake("land", note)
 
 
-def _render(agent: Agent) -> None:
-    fault = render_agent_instructions(agent=agent, policy=settings.TIKITAKA_POLICY)
-    if fault is not None:
+def render(agent: UUID) -> None:
+    """Makes the folders and the instructions file of an agent. Refused where they lie on another host."""
+    row = Agent.objects.select_related("team", "workspace").get(pk=agent)
+    require_here(row.team.host)
+    try:
+        if not row.workspace.rendered_digest:  # later on a folder that is not there is a disk that is not mounted
+            make_folders(row.team, row.workspace)
+        fault = render_agent_instructions(agent=agent, policy=settings.TIKITAKA_POLICY)
+    except (OSError, SubprocessError) as error:
+        fault = f"its folders cannot be made: {type(error).__name__}"
+    subject = f"agent {agent} {INSTRUCTIONS_FILE}"
+    if fault is None:
+        close_cured(organization=row.organization_id, kind=IncidentKind.DRIFT, subject=subject)
+    else:
         open_incident(
-            organization=agent.organization_id,
-            team=agent.team_id,
+            organization=row.organization_id,
+            team=row.team_id,
             kind=IncidentKind.DRIFT,
-            subject=f"agent {agent.pk} AGENTS.md",
+            subject=subject,
             detail=fault,
         )
+
+
+def render_first(agent: UUID) -> None:
+    """The same for an agent that is to run before anybody has come to make its folders."""
+    if Workspace.objects.filter(agent=agent, rendered_digest="").exists():
+        render(agent)
+
+
+def _render(agent: Agent) -> None:
+    """At once where the workspace is; elsewhere its host does it soon."""
+    try:
+        render(agent.pk)
+    except WorkspaceElsewhere:
+        wake("render", agent.pk)

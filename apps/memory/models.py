@@ -274,6 +274,18 @@ class GovernedFile(models.Model):
         return self.file
 
 
+class SkillCatalogue(models.Model):
+    """The skills that an agent's host saw in its workspace, for whoever places a note elsewhere."""
+
+    agent = models.OneToOneField(Agent, primary_key=True, on_delete=models.PROTECT, related_name="+")
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    skills = models.JSONField()
+    seen_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"skills of {self.agent_id}"
+
+
 def tasks_of(segment: Segment) -> models.QuerySet[Task]:
     """The tasks that a segment owns, in the order of the team's log."""
     return Task.objects.filter(segment_id=segment.pk).order_by("first_seq")

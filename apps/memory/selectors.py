@@ -191,8 +191,12 @@ def landable_notes(now: datetime) -> QuerySet[Note]:
 
 def landings_to_remove() -> list[UUID]:
     """Landings whose block must go, whatever stopped it before."""
-    rows = Landing.objects.filter(status__in=LIVE_LANDINGS, remove_requested_at__isnull=False)
-    return list(rows.order_by("remove_requested_at").values_list("pk", flat=True))
+    return list(removable_landings().order_by("remove_requested_at").values_list("pk", flat=True))
+
+
+def removable_landings() -> QuerySet[Landing]:
+    """The same as rows."""
+    return Landing.objects.filter(status__in=LIVE_LANDINGS, remove_requested_at__isnull=False)
 
 
 def expired_notes(now: datetime) -> list[UUID]:

@@ -7,6 +7,7 @@ from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 from apps.accounts.models import OBJECT_PERMISSIONS, Organization
 from apps.ledger.ids import new_id
+from tikitaka.hosts import HOST_CHARS_MAX
 
 RUNTIMES = [("process", "process")]
 
@@ -21,6 +22,14 @@ class Team(models.Model):
     description = models.CharField(max_length=500, blank=True)
     work_areas = models.JSONField(default=dict)
     width = models.PositiveSmallIntegerField(default=4)
+    host = models.CharField(
+        max_length=HOST_CHARS_MAX,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="whose workspace root holds the folders of all its agents; empty where everybody shares one",
+    )
     paused_at = models.DateTimeField(null=True, blank=True, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -72,13 +81,20 @@ class Agent(models.Model):
 
 
 class Workspace(models.Model):
-    """The private folder of one agent: a path made of ids only, below the workspace root of `host`."""
+    """The private folder of one agent: a path made of ids only, below the workspace root of the team's host."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
     agent = models.OneToOneField(Agent, on_delete=models.PROTECT, related_name="workspace")
-    host = models.CharField(max_length=255)
     path = models.CharField(max_length=255, unique=True)
+    rendered_digest = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="the profile from which the instructions file was rendered last",
+    )
 
     def __str__(self) -> str:
         return self.path

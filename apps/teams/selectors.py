@@ -8,10 +8,11 @@ from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from apps.accounts.selectors import containers_with
 from apps.ledger.sql import as_uuid, fetch
+from apps.teams.hosts import require_here
 from apps.teams.models import Agent, Team, Workspace
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import NotFound
@@ -50,17 +51,18 @@ class Gate:
     organization: UUID
     width: int
     paused: bool
+    host: str
 
 
 def gate(team: UUID) -> Gate:
-    """Width and stop switches of a team, one query."""
+    """Width, stop switches and host of a team, one query."""
     rows = fetch(
-        "SELECT t.organization_id, t.width, t.paused_at, t.archived_at, o.paused_at FROM teams_team t"
+        "SELECT t.organization_id, t.width, t.host, t.paused_at, t.archived_at, o.paused_at FROM teams_team t"
         " JOIN accounts_organization o ON o.id = t.organization_id WHERE t.id = %s",
         [team],
     )
-    organization, width, *switches = rows[0]
-    return Gate(organization=as_uuid(organization), width=width, paused=any(switches))
+    organization, width, host, *switches = rows[0]
+    return Gate(organization=as_uuid(organization), width=width, paused=any(switches), host=host)
 
 
 def profile(agent: Agent) -> AgentProfile:
@@ -76,13 +78,20 @@ def profile_digest(name: str, description: str, instructions: str) -> str:
 
 
 def workspace_of(agent: UUID) -> Workspace:
-    """The agent's workspace row."""
-    return Workspace.objects.get(agent_id=agent)
+    """The agent's workspace row, with the team that says on which host it lies."""
+    return Workspace.objects.select_related("agent__team").get(agent_id=agent)
 
 
 def workspace_folder(workspace: Workspace) -> Path:
-    """Where the workspace lies on this machine."""
+    """Where the workspace lies on this machine; refused where it lies on another."""
+    require_here(workspace.agent.team.host)
     return workspace_at(workspace.path)
+
+
+def unrendered_agents() -> QuerySet[Agent]:
+    """Active agents whose folders or instructions file are still to be made from their present profile."""
+    rows = Agent.objects.filter(retired_at__isnull=True, team__archived_at__isnull=True, workspace__isnull=False)
+    return rows.exclude(workspace__rendered_digest=F("profile_digest")).order_by("pk")
 
 
 def home_folder(workspace: Workspace) -> Path:

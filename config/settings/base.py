@@ -9,6 +9,7 @@ from django.templatetags.static import static
 
 from config.broker import celery_settings
 from config.env import Environment
+from config.hosts import host_name, host_names
 from config.logs import configure_structlog, logging_settings
 from config.prices import prices
 from tikitaka.policy import from_environment
@@ -116,7 +117,8 @@ UNFOLD = {
 TIKITAKA_POLICY = from_environment(os.environ)
 TIKITAKA_DATA = env.path("TIKITAKA_DATA", BASE_DIR / "var" / "demo")
 TIKITAKA_WORKSPACES = env.path("TIKITAKA_WORKSPACES", TIKITAKA_DATA / "workspaces")
-TIKITAKA_HOST = env.text("TIKITAKA_HOST", "localhost")
+TIKITAKA_HOST = host_name("TIKITAKA_HOST", env.text("TIKITAKA_HOST", ""))
+TIKITAKA_HOSTS = host_names("TIKITAKA_HOSTS", env.words("TIKITAKA_HOSTS"), own=TIKITAKA_HOST)
 TIKITAKA_LEDGER_ORIGIN = env.text("TIKITAKA_LEDGER_ORIGIN", "tikitaka.localhost")
 TIKITAKA_PLANNER = env.choice("TIKITAKA_PLANNER", "off", ("openai", "replay", "off"))
 TIKITAKA_EXTRACTOR = env.choice("TIKITAKA_EXTRACTOR", "off", ("openai", "replay", "off"))

@@ -66,7 +66,7 @@ def test_every_reason_for_a_review_is_explained() -> None:
 # Rows that hang on another row as a part of it, and what lies above or beside organizations.
 PARTS = """Span ThreadCursor AgentLease TreeLock TeamScheduler Recipient Note_cited_attempts Note_cited_spans
 OrganizationUserObjectPermission OrganizationGroupObjectPermission TeamUserObjectPermission TeamGroupObjectPermission"""
-ELSEWHERE = "User Organization Entry SealedValue VectorCache EmbedRequest RefusedCalls"
+ELSEWHERE = "User Organization Entry SealedValue VectorCache EmbedRequest RefusedCalls HostSeen"
 
 
 def test_every_row_below_an_organization_carries_its_id() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from apps.conductor.hosts import FILE_JOBS
 from config.broker import QUEUES
+from tikitaka.hosts import host_queue
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -64,3 +66,10 @@ def test_the_image_is_made_of_what_is_here_and_runs_as_nobody_special() -> None:
     assert all((ROOT / source).exists() for source in copied)
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["tikitaka"]
     assert "useradd --uid 10001" in DOCKERFILE
+
+
+def test_the_document_gives_each_host_a_worker_for_every_queue_of_its_own() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"`celery -A config\.celery worker -Q (\S+) ", text))
+    own = {queue for queue, jobs in QUEUES.items() if FILE_JOBS & set(jobs)}
+    assert shown == {host_queue(queue, "alpha") for queue in own}

@@ -23,8 +23,8 @@ from apps.ledger import clock
 from apps.memory.models import Landing, Note
 from apps.memory.selectors import landings_to_remove
 from apps.memory.services.landing import land as landing
-from apps.memory.services.landing.reconcile import own_skills
 from apps.memory.services.landing.remove import remove_landing
+from apps.memory.services.landing.skills import own_skills
 from apps.memory.services.landing.write import WriteRefused
 from apps.memory.services.notes import seal_digest
 from apps.memory.services.review import revoke

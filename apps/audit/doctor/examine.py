@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apps.audit.doctor import installation, work
+from apps.audit.doctor import hosts, installation, work
 from apps.audit.doctor.diagnosis import Diagnosis
 from apps.audit.metrics.figures import figures
 
@@ -19,6 +19,9 @@ def examine() -> list[Diagnosis]:
         *installation.database_clock(),
         *surroundings,
         *installation.workspaces(),
+        *hosts.silent(),
+        *hosts.unknown(),
+        *hosts.unnamed(),
         *work.logs(found),
         *work.incidents(),
         *work.waiting(found),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,8 +15,11 @@ from django.db.migrations.executor import MigrationExecutor
 from apps.audit.doctor.diagnosis import Diagnosis, lasting, some
 from apps.conductor.broker_state import broker_answers
 from apps.conductor.fitness import database_fault, workspaces_fault
+from apps.conductor.hosts import FILE_JOBS
 from apps.ledger import clock
 from apps.providers.embedding.weights import verify_weights, weights_folder
+from apps.teams.hosts import hosts_with_teams
+from tikitaka.hosts import host_queue
 
 _FREE_BYTES = 500 * 1024**2
 _CLOCK_S = 5.0
@@ -99,9 +102,16 @@ def broker() -> Iterator[Diagnosis]:
 def _unserved() -> list[str]:
     from apps.conductor.broker import app  # takes a tenth of a second to import
 
-    queues = {route["queue"] for route in (app.conf.task_routes or {}).values()}
+    queues = _needed({name.removeprefix("tikitaka."): route["queue"] for name, route in app.conf.task_routes.items()})
     answers = app.control.inspect(timeout=1).active_queues() or {}
     return sorted(queues - {queue["name"] for served in answers.values() for queue in served})
+
+
+def _needed(routes: Mapping[str, str]) -> set[str]:
+    """The common queues, and those of each host with teams; what only touches files is common in one root alone."""
+    hosts = hosts_with_teams() or {"": 0}
+    common = {queue for job, queue in routes.items() if job not in FILE_JOBS}
+    return common | {host_queue(queue, host) for job, queue in routes.items() if job in FILE_JOBS for host in hosts}
 
 
 def workspaces() -> Iterator[Diagnosis]:

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.views.defaults import server_error
 
 from apps.conductor.broker_state import broker_answers
-from apps.conductor.fitness import database_fault, workspaces_fault
+from apps.conductor.fitness import database_fault, hosts_fault, workspaces_fault
 
 _RETRY_S = "5"
 
@@ -32,6 +32,7 @@ def readyz(_: HttpRequest) -> JsonResponse:
         "database": database_fault(),
         "broker": None if broker_answers() else "away",
         "workspaces": workspaces_fault(),
+        "hosts": hosts_fault(),
     }
     faults = {part: fault for part, fault in found.items() if fault is not None}
     if faults:

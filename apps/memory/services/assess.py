@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from apps.memory.models import Note
-from apps.memory.services.landing.reconcile import own_skills
+from apps.memory.services.landing.skills import own_skills
 from apps.providers.embedding.remote import EncoderAway
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from apps.teams.models import Team

@@ -16,6 +16,7 @@ from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, Budget, TaskStatus
 from apps.tasks.services.budgets import charge_attempts, lock_budgets, note_refusals
 from apps.tasks.services.log import lock_scheduler
+from apps.teams.hosts import require_still_here
 from apps.teams.selectors import Gate
 from tikitaka.ledger.events import AttemptStarted
 from tikitaka.policy import Policy
@@ -51,6 +52,7 @@ def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = N
     """Starts what may start now, at most `limit` nodes; attempts are counted before anything is dispatched."""
     with recording(gate.organization) as ledger:
         scheduler = lock_scheduler(team)
+        require_still_here(team, gate.host)
         tasks, limited = _running_tasks(team, gate.organization)
         if not tasks:
             return []

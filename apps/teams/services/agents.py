@@ -12,7 +12,6 @@ from django.utils import timezone
 from apps.accounts.services.authorize import authorize
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
-from apps.teams.adapters import make_folders
 from apps.teams.models import RUNTIMES, Agent, Team, Workspace
 from apps.teams.selectors import profile_digest
 from tikitaka.authz import Permission, Principal
@@ -39,7 +38,7 @@ def register_agent(
     command: Sequence[str] = (),
     remembers: bool = False,
 ) -> Agent:
-    """A new agent with its own workspace, whose path is made of ids only."""
+    """A new agent with its own workspace, whose path is made of ids only; conductor has its folders made."""
     authorize(actor, Permission.TEAMS_MANAGE, team, organization=team.organization_id, object_id=team.pk)
 
     policy = settings.TIKITAKA_POLICY
@@ -55,7 +54,7 @@ def register_agent(
 
     try:
         with recording(team.organization_id, actor=actor.actor) as ledger:
-            Team.objects.select_for_update().get(pk=team.pk, archived_at__isnull=True)
+            team = Team.objects.select_for_update().get(pk=team.pk, archived_at__isnull=True)
             if Agent.objects.filter(team=team, retired_at__isnull=True).count() >= policy.team_agents_max:
                 raise TeamFull
             last = Agent.objects.filter(team=team).aggregate(last=Max("position"))["last"] or 0
@@ -73,23 +72,21 @@ def register_agent(
                 remembers=remembers,
                 profile_digest=profile_digest(name, description, instructions),
             )
-            workspace = Workspace.objects.create(
+            Workspace.objects.create(
                 organization_id=team.organization_id,
                 agent=agent,
-                host=settings.TIKITAKA_HOST,
                 path=f"{team.organization_id}/{team.pk}/agents/{agent.pk}",
             )
             ledger.record(
                 AgentRegistered(
                     agent=agent.pk, team=team.pk, profile_digest=agent.profile_digest, runtime=agent.runtime
                 ),
-                WorkspaceBound(agent=agent.pk, team=team.pk, host=workspace.host),
+                WorkspaceBound(agent=agent.pk, team=team.pk, host=team.host),
             )
     except Team.DoesNotExist as error:
         raise WrongState("the team is archived") from error
     except IntegrityError as error:
         raise Invalid(name="an agent with such a name exists in the team") from error
-    make_folders(team, workspace)
     return agent
 
 

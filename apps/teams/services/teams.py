@@ -12,6 +12,7 @@ from apps.accounts.models import Organization
 from apps.accounts.services.authorize import authorize
 from apps.accounts.services.grants import derive_grants
 from apps.ledger.services import recording
+from apps.teams.hosts import for_new_team
 from apps.teams.models import Team
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import Invalid, WrongState
@@ -28,8 +29,12 @@ def create_team(
     description: str = "",
     work_areas: Mapping[str, Sequence[str]] | None = None,
     width: int | None = None,
+    host: str | None = None,
 ) -> Team:
-    """A team without agents yet; names that differ only by case, blanks or dots collide."""
+    """A team without agents yet; names that differ only by case, blanks or dots collide.
+
+    All its folders will lie on one host: the one that is named, or else the one with the fewest teams.
+    """
     authorize(actor, Permission.TEAMS_MANAGE, organization, organization=organization.pk, object_id=organization.pk)
 
     policy = settings.TIKITAKA_POLICY
@@ -42,6 +47,8 @@ def create_team(
     if not key:
         raise Invalid(name="needs a letter or a digit")
     areas = validate_areas(work_areas or DEFAULT_AREAS)
+    if host is not None and host not in (*settings.TIKITAKA_HOSTS, settings.TIKITAKA_HOST):
+        raise Invalid(host="is not one of TIKITAKA_HOSTS")
 
     try:
         with recording(organization.pk, actor=actor.actor) as ledger:
@@ -52,6 +59,7 @@ def create_team(
                 description=description,
                 work_areas=areas,
                 width=width,
+                host=for_new_team() if host is None else host,
             )
             derive_grants(team, organization.pk)
             ledger.record(TeamCreated(team=team.pk))

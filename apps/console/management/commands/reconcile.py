@@ -8,6 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conductor.models import Incident
 from apps.conductor.sweep import reconcile
+from apps.teams.hosts import hosts_with_teams, is_here
+from tikitaka.hosts import root
 
 
 class Command(BaseCommand):
@@ -19,7 +21,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not reconcile(restore=options["restore"]):
+        open_incidents = reconcile(restore=options["restore"])
+        for host, teams in sorted(hosts_with_teams().items()):
+            if not is_here(host):
+                self.stderr.write(f"{teams} of the teams lie {root(host)} and are compared there.")
+        if not open_incidents:
             self.stdout.write("Disk and record agree, every log is what was written.")
             return
         for incident in Incident.objects.filter(closed_at=None).order_by("opened_at"):

@@ -19,7 +19,9 @@ from apps.console.naming import find_team
 from apps.tasks.budgets import spent_budget_of
 from apps.tasks.models import AgentLease, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
+from apps.teams.hosts import is_here
 from tikitaka.errors import TikiTakaError
+from tikitaka.hosts import WorkspaceElsewhere, root
 
 _HELD = (TaskStatus.QUEUED, TaskStatus.RUNNING)
 
@@ -41,6 +43,8 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"--user: nobody logs in as {options['user']}")
         team = find_team(options["team"])
+        if not is_here(team.host):
+            raise CommandError(f"{WorkspaceElsewhere.code}: run it {root(team.host)}")
         with embedded_pool() as pool:
             try:
                 submitted = submit(

@@ -16,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
+from apps.conductor.hearing import say_here
 from apps.conductor.pool import embedded_pool
 from apps.conductor.sweep import reconcile, sweep
 from apps.console.demonstration.cast import MARK, PASSWORD
@@ -113,6 +114,7 @@ class _sweeping:  # noqa: N801 reads as a verb where it is used
         rounds = 0
         while not self._stop.wait(_SWEEP_S if rounds else 0):
             try:
+                say_here()
                 sweep()
                 if rounds % _RECONCILE_EVERY == 0:
                     reconcile()

@@ -41,7 +41,8 @@ def _sweep_until(stop: threading.Event, *, every: int, reconcile_every: int) -> 
     waited = reconcile_every
     while not stop.is_set():
         try:
-            sweep()
+            left = sweep()["left_to_other_hosts"]
+            log.info("a sweep has ended", left_to_other_hosts=left)
             if waited >= reconcile_every:
                 waited = 0
                 reconcile()

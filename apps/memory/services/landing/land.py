@@ -16,9 +16,11 @@ from apps.memory.models import FileKind, Landing, LandingStatus, Note, Recipient
 from apps.memory.selectors import LIVE_LANDINGS
 from apps.memory.services.landing.record import as_landed
 from apps.memory.services.landing.remove import fail_landing, remove_landing, request_removal
+from apps.memory.services.landing.skills import keep_catalogue
 from apps.memory.services.landing.taken import still_belongs, taken_keys
 from apps.memory.services.landing.write import WriteRefused, write_landing
 from apps.memory.services.notes import hold_again, note_digest
+from apps.teams.hosts import require_here, require_still_here, teams_here
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import is_paused, team_agents
 from tikitaka.landing.drift import block_digest
@@ -54,7 +56,10 @@ class LandingHeld:
 
 
 def land_note(*, note: UUID, policy: Policy) -> Landed | LandingHeld | None:
-    """Takes an approved note through to active; None when there is nothing to take (decided, paused, held)."""
+    """Takes an approved note through to active; None when there is nothing to take (decided, paused, held).
+
+    Refused where the team's folders lie on another host.
+    """
     claimed = _claim(note)
     if claimed is None:
         return None
@@ -67,7 +72,10 @@ def land_note(*, note: UUID, policy: Policy) -> Landed | LandingHeld | None:
     if intended is None:
         return _try_later(row, claim, "skill_key_taken")
     landings, new = intended
-    return _write_all(row, claim, landings, new, policy=policy) or _activate(row, claim, landings)
+    done = _write_all(row, claim, landings, new, policy=policy) or _activate(row, claim, landings)
+    for landing in landings:
+        keep_catalogue(agent=landing.agent_id)
+    return done
 
 
 def _held(row: Note, claim: int, taken: Mapping[UUID, str], *, policy: Policy) -> LandingHeld | None:
@@ -102,9 +110,11 @@ def _write_all(
 
 
 def _claim(note: UUID) -> tuple[Note, int] | None:
+    for host in Note.objects.filter(pk=note).values_list("team__host", flat=True):
+        require_here(host)
     now = clock.now()
     free = Q(landing_until__isnull=True) | Q(landing_until__lt=now)
-    changed = Note.objects.filter(free, pk=note, status=NoteStatus.APPROVED.value).update(
+    changed = Note.objects.filter(free, pk=note, status=NoteStatus.APPROVED.value, team__in=teams_here()).update(
         landing_claim=F("landing_claim") + 1, landing_until=now + timedelta(seconds=_CLAIM_S)
     )
     if not changed:
@@ -146,6 +156,7 @@ def _intend(note: Note, claim: int, *, joining: Collection[UUID]) -> tuple[list[
             return [], new
         recipients = Recipient.objects.filter(note=note, verdict="granted")
         list(Agent.objects.select_for_update(no_key=True).filter(pk__in=recipients.values("agent_id")).order_by("pk"))
+        require_still_here(note.team_id, note.team.host)
         if not set(taken_keys(note)) <= set(joining):
             return None
         live = {

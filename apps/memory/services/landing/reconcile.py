@@ -1,4 +1,4 @@
-"""Disk against record: what an agent really has, what has drifted, which skills lie in its workspace."""
+"""Disk against record: what an agent really has, what has drifted, which unknown skills lie there."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from apps.ledger.services import recording
 from apps.memory.models import FileKind, GovernedFile, Landing, LandingStatus
 from apps.memory.selectors import file_landings, held_landings
 from apps.memory.services.landing.record import is_ours, own_file_text, save_file_record
+from apps.memory.services.landing.skills import keep_catalogue
 from apps.teams.models import Agent
 from apps.teams.selectors import workspace_folder, workspace_of
-from tikitaka.landing.blocks import BlocksRefused, find_blocks
 from tikitaka.landing.drift import block_fault
 from tikitaka.landing.files import INSTRUCTIONS_FILE, OVERRIDE_FILE, read_skill_head, skill_file
 from tikitaka.ledger.events import LandingDrifted
 from tikitaka.policy import Policy
-from tikitaka.routing.placement import SkillProfile
 from tikitaka.text import digest
 from tikitaka.workspace import FileFault, Workspace, WorkspaceFault, open_workspace
 
@@ -71,6 +70,7 @@ def reconcile_agent(*, agent: UUID, policy: Policy) -> list[Drifted]:
                 drifted.append(Drifted(agent=agent, file=OVERRIDE_FILE, fault="override_file"))
     except WorkspaceFault as fault:
         drifted.append(Drifted(agent=agent, file="", fault=fault.reason.value))
+    keep_catalogue(agent=agent)
     return drifted
 
 
@@ -114,34 +114,6 @@ def _restore(workspace: Workspace, agent: Agent, governed: GovernedFile, *, poli
     workspace.write(governed.file, wanted, expected=present)
     save_file_record(agent, governed.file, FileKind(governed.kind), wanted)
     return True
-
-
-def own_skills(*, agent: UUID) -> list[SkillProfile] | None:
-    """The skills in the agent's own workspace and nobody else's, as placement sees them; None if unreadable."""
-    ours = {
-        file.split("/")[-2]
-        for file in GovernedFile.objects.filter(agent_id=agent, kind=FileKind.OWN_SKILL).values_list("file", flat=True)
-    }
-    try:
-        with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
-            skills = workspace.skills()
-    except WorkspaceFault:
-        return None
-    profiles = []
-    for key, text in skills.items():
-        head = read_skill_head(text or "")
-        blocks = find_blocks(text or "")
-        examples = () if isinstance(blocks, BlocksRefused) else tuple(block.body.split("\n\n")[0] for block in blocks)
-        profiles.append(
-            SkillProfile(
-                key=key,
-                name=head.name if head else key,
-                description=head.description if head else "",
-                examples=examples,
-                ours=key in ours,
-            )
-        )
-    return profiles
 
 
 def _faults(agent: UUID, landings: Sequence[Landing]) -> dict[UUID, str | None]:

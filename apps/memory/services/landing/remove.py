@@ -11,6 +11,7 @@ from apps.ledger.services import Recorder, recording
 from apps.memory.models import FileKind, Landing, LandingStatus
 from apps.memory.selectors import LIVE_LANDINGS, file_landings
 from apps.memory.services.landing.record import file_kind, is_ours, own_file_text, save_file_record
+from apps.memory.services.landing.skills import keep_catalogue
 from apps.tasks.services.attempts import close_threads
 from apps.teams.models import Agent
 from apps.teams.selectors import workspace_folder, workspace_of
@@ -40,7 +41,8 @@ def request_removal(*, landings: Collection[UUID]) -> None:
 def remove_landing(*, landing: UUID, policy: Policy) -> RemovalStuck | None:
     """Takes the block of a landing whose removal was requested out of its file, and records that it is gone.
 
-    A workspace that is not there proves nothing: it may be mounted again with the block in it.
+    A workspace that is not there proves nothing: it may be mounted again with the block in it. Refused where it lies on
+    another host.
     """
     row = Landing.objects.select_related("note", "agent").filter(pk=landing, status__in=LIVE_LANDINGS).first()
     if row is None:
@@ -56,6 +58,7 @@ def remove_landing(*, landing: UUID, policy: Policy) -> RemovalStuck | None:
             _record(row, kind, text)
     except WorkspaceFault as fault:
         return RemovalStuck(landing=row.pk, agent=row.agent_id, file=row.file, reason=fault.reason.value)
+    keep_catalogue(agent=row.agent_id)
     return None
 
 

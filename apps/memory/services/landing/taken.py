@@ -6,7 +6,7 @@ from uuid import UUID
 
 from apps.memory.models import Landing, Note, Recipient
 from apps.memory.selectors import LIVE_LANDINGS
-from apps.memory.services.landing.reconcile import own_skills
+from apps.memory.services.landing.skills import own_skills
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from tikitaka.landing.files import skill_file
 from tikitaka.policy import Policy

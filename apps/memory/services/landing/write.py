@@ -12,6 +12,7 @@ from apps.memory.models import FileKind, Landing, LandingStatus
 from apps.memory.selectors import file_landings
 from apps.memory.services.landing.record import as_landed, file_kind, is_ours, own_file_text, save_file_record
 from apps.tasks.services.attempts import close_threads
+from apps.teams.hosts import teams_here
 from apps.teams.models import Agent
 from apps.teams.selectors import workspace_folder, workspace_of
 from tikitaka.landing.blocks import BlocksRefused, put_block
@@ -75,6 +76,7 @@ def _still_wanted(landing: Landing, claim: int) -> bool:
     return Landing.objects.filter(
         alive,
         unpaused,
+        note__team__in=teams_here(),
         pk=landing.pk,
         status=LandingStatus.INTENDED,
         remove_requested_at__isnull=True,
