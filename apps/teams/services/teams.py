@@ -11,12 +11,12 @@ from django.utils import timezone
 from apps.accounts.models import Organization
 from apps.accounts.services.authorize import authorize
 from apps.accounts.services.grants import derive_grants
-from apps.ledger.services import recording
+from apps.ledger.services import Recorder, recording
 from apps.teams.hosts import for_new_team
-from apps.teams.models import Team
+from apps.teams.models import Agent, Team
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import Invalid, WrongState
-from tikitaka.ledger.events import TeamArchived, TeamCreated, TeamPaused, TeamUnpaused
+from tikitaka.ledger.events import TeamArchived, TeamCreated, TeamPaused, TeamUnpaused, WorkspaceBound
 from tikitaka.planning.areas import DEFAULT_AREAS, validate_areas
 from tikitaka.text import name_key, require
 
@@ -100,3 +100,10 @@ def derive_all_grants() -> None:
         derive_grants(organization, organization.pk)
     for team in Team.objects.order_by("pk").iterator():
         derive_grants(team, team.organization_id)
+
+
+def bind_team(*, team: Team, host: str, ledger: Recorder) -> None:
+    """All workspaces of a team lie on another host from now on; conductor.move_team sees to it that they do."""
+    Team.objects.filter(pk=team.pk).update(host=host)
+    agents = Agent.objects.filter(team=team).order_by("position").values_list("pk", flat=True)
+    ledger.record(*(WorkspaceBound(agent=agent, team=team.pk, host=host) for agent in agents))
