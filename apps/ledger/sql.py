@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-_ONE_ROW = re.compile(r" VALUES \(%s(?:, %s)*\)\Z")
+_ONE_ROW = re.compile(r"(.* VALUES )(\(%s(?:, %s)*\))((?: ON CONFLICT [^%]*)?)")
 _ROWS_AT_ONCE = 500
 _ONE_BY_ONE = nullcontext()
 _PLAIN = frozenset({str, int, bool, type(None)})
@@ -72,17 +72,17 @@ class Statements:
         """Runs one statement for every row."""
         if len(rows) == 1:
             self._run(statement, rows[0])
-        elif rows and not self._direct and _ONE_ROW.search(statement):
+        elif rows and not self._direct and (insert := _ONE_ROW.fullmatch(statement)):
             for start in range(0, len(rows), _ROWS_AT_ONCE):
-                self._insert(statement, rows[start : start + _ROWS_AT_ONCE])
+                self._insert(insert, rows[start : start + _ROWS_AT_ONCE])
         elif rows:
             prepared = [self._parameters(row) for row in rows]
             self._cursor.executemany(_bare(statement) if self._direct else statement, prepared)
 
-    def _insert(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    def _insert(self, insert: re.Match[str], rows: Sequence[Sequence[Any]]) -> None:
         """One INSERT for many rows: one way to the server and back instead of one for each."""
-        head, values = statement.rsplit(" VALUES ", 1)
-        self._run(f"{head} VALUES {', '.join([values] * len(rows))}", [value for row in rows for value in row])
+        head, values, rest = insert.groups()
+        self._run(head + ", ".join([values] * len(rows)) + rest, [value for row in rows for value in row])
 
     def _run(self, statement: str, parameters: Sequence[Any]) -> None:
         statement = _bare(statement) if self._direct else statement

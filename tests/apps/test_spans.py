@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.tasks.models import Span
 from apps.tasks.services.attempts import save_spans
@@ -56,3 +61,16 @@ def test_a_span_that_comes_again_is_the_same_span_later(save) -> None:
 def test_nul_and_surrogates_are_replaced(save) -> None:
     (span,) = save(SpanDraft(kind="error", text="a\x00b\ud800c"))
     assert span.text == "a\ufffdb\ufffdc"
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_batch_replaces_what_is_there_and_adds_the_rest(save, watched: bool) -> None:
+    drafts = [SpanDraft(kind="command", text=f"$ {name}", data={"a": [1]}) for name in ("ls", "pwd")]
+    at = save(*drafts)[1].at
+    with CaptureQueriesContext(connection) if watched else nullcontext():
+        found = save(*(replace(draft, text="$ id", status="failed") for draft in [*drafts, drafts[0]]), first=2)
+    assert [(span.seq, span.text, span.status, span.data) for span in found] == [
+        (1, "$ ls", "completed", {"a": [1]}),
+        *((seq, "$ id", "failed", {"a": [1]}) for seq in (2, 3, 4)),
+    ]
+    assert found[1].at == at

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from apps.ledger import clock
-from apps.ledger.sql import as_uuid, fetch, for_update, marks
+from apps.ledger.sql import Statements, as_uuid, fetch, for_update, marks
 from apps.ledger.writing import writing
 from apps.tasks.models import AgentLease, Attempt, AttemptStatus, Span, ThreadCursor
 from apps.teams.models import Agent
@@ -18,6 +19,13 @@ from tikitaka.policy import Policy
 from tikitaka.safety import Finding, redact_captured
 from tikitaka.text import clean_captured, cut
 
+_HELD = "SELECT 1 FROM tasks_attempt WHERE id = %s AND fence = %s AND status = %s"
+_SAVE_SPAN = (
+    "INSERT INTO tasks_span (attempt_id, seq, kind, status, text, data, injected, findings, at)"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+    " ON CONFLICT (attempt_id, seq) DO UPDATE SET kind = excluded.kind, status = excluded.status,"
+    " text = excluded.text, data = excluded.data, injected = excluded.injected, findings = excluded.findings"
+)
 _REDACTED_LENGTHS = 16
 _NO_THREAD = ""
 _THREAD_CHARS = 200
@@ -59,33 +67,31 @@ def renew(attempts: Collection[UUID], *, policy: Policy) -> set[UUID]:
 def save_spans(*, attempt: UUID, fence: int, spans: Sequence[tuple[int, SpanDraft]], policy: Policy) -> None:
     """Stores numbered spans, redacted; the original is not kept. A number that comes again replaces the span."""
     now = clock.now()
-    rows = [span_row(attempt, seq, draft, at=now, policy=policy) for seq, draft in spans]
-    with writing():
-        held = Attempt.objects.select_for_update().filter(pk=attempt, fence=fence, status=AttemptStatus.RUNNING)
-        if not held.exists():
+    rows = [(attempt, seq, *_columns(draft, now, policy).values()) for seq, draft in spans]
+    with writing(), Statements() as database:
+        held = database.fetch(_HELD + for_update(), (attempt, fence, AttemptStatus.RUNNING.value))
+        if not held:
             raise StaleHolder
-        Span.objects.bulk_create(
-            rows,
-            update_conflicts=True,
-            unique_fields=["attempt", "seq"],
-            update_fields=["kind", "status", "text", "data", "injected", "findings"],
-        )
+        database.execute_many(_SAVE_SPAN, rows)
 
 
 def span_row(attempt: UUID, seq: int, draft: SpanDraft, *, at: datetime, policy: Policy) -> Span:
-    """One span as it may be stored: cleaned, redacted, cut at a character boundary."""
+    """One span as it may be stored."""
+    return Span(attempt_id=attempt, seq=seq, **_columns(draft, at, policy))
+
+
+def _columns(draft: SpanDraft, at: datetime, policy: Policy) -> dict[str, Any]:
+    """What is stored of a draft, by column: cleaned, redacted, cut at a character boundary."""
     redaction = redact_captured(clean_captured(_bounded(draft.text, policy.span_text_chars)))
-    return Span(
-        attempt_id=attempt,
-        seq=seq,
-        kind=draft.kind,
-        status=draft.status,
-        text=cut(redaction.text, policy.span_text_chars),
-        data=_redacted_data(draft.data, policy.span_text_chars),
-        injected=draft.injected,
-        findings=finding_rows(redaction.findings),
-        at=draft.at or at,
-    )
+    return {
+        "kind": draft.kind,
+        "status": draft.status,
+        "text": cut(redaction.text, policy.span_text_chars),
+        "data": _redacted_data(draft.data, policy.span_text_chars),
+        "injected": draft.injected,
+        "findings": finding_rows(redaction.findings),
+        "at": draft.at or at,
+    }
 
 
 def finding_rows(findings: Sequence[Finding]) -> list[dict[str, object]]:
