@@ -81,6 +81,7 @@ def test_it_goes_only_onto_this_host(hosts: Hosts, placed: Cast) -> None:
     teams.pause_team(actor=placed.operator, team=placed.team, paused=True)
     with pytest.raises(WorkspaceElsewhere):
         go(placed)
+    assert Team.objects.get(pk=placed.team.pk).host == "alpha"
 
 
 def test_it_goes_only_by_who_may_manage_teams(hosts: Hosts, placed: Cast) -> None:
