@@ -59,8 +59,9 @@ class CeleryBinding:
         if time.monotonic() < self._away_until:
             return
         try:
-            queue = host_queue(_common_queue(job), host_of(job, subject) if host is None else host)
-            app.send_task(f"tikitaka.{job}", args=[str(subject)], queue=queue)
+            name, host = f"tikitaka.{job}", host_of(job, subject) if host is None else host
+            own = {"queue": host_queue(app.conf.task_routes[name]["queue"], host)} if host else {}
+            app.send_task(name, args=[str(subject)], **own)
         except DatabaseError as error:
             log.warning(
                 "it cannot be asked whose job it is; a sweep will find the work", error_type=type(error).__name__
@@ -71,10 +72,6 @@ class CeleryBinding:
 
 
 BROKER = CeleryBinding()
-
-
-def _common_queue(job: str) -> str:
-    return str(app.conf.task_routes[f"tikitaka.{job}"]["queue"])
 
 
 def _task(name: str, job: Callable[[UUID], None]) -> None:

@@ -382,12 +382,12 @@ class Sent:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.messages: list[tuple[str, str]] = []
-        routes = celery_settings("memory://")["CELERY_TASK_ROUTES"]
-        app = SimpleNamespace(conf=SimpleNamespace(task_routes=routes), send_task=self._keep)
+        self._routes = celery_settings("memory://")["CELERY_TASK_ROUTES"]
+        app = SimpleNamespace(conf=SimpleNamespace(task_routes=self._routes), send_task=self._keep)
         monkeypatch.setattr(broker, "app", app)
 
-    def _keep(self, name: str, *, args: list[str], queue: str) -> None:
-        self.messages.append((name.removeprefix("tikitaka."), queue))
+    def _keep(self, name: str, *, args: list[str], queue: str = "") -> None:
+        self.messages.append((name.removeprefix("tikitaka."), queue or self._routes[name]["queue"]))
 
 
 class TestQueues:
