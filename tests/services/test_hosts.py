@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+from django.db import connections
 
 from apps.audit.doctor import hosts as checks
 from apps.audit.doctor import installation
-from apps.conductor import broker
+from apps.conductor import broker, relocation
 from apps.conductor.fitness import hosts_fault
 from apps.conductor.models import HostSeen
+from apps.conductor.relocation import move_team
 from apps.conductor.story import submit
 from apps.conductor.sweep import reconcile
+from apps.conductor.teams import pause_team, render
 from apps.memory.models import Landing, Note
 from apps.memory.services.review import revoke
 from apps.tasks.models import Attempt, Task
+from apps.tasks.services.claim import claim_ready
 from apps.teams.models import Team, Workspace
-from apps.teams.services.teams import create_team
+from apps.teams.selectors import gate
+from apps.teams.services.teams import bind_team, create_team
 from tests.services.test_workers import SHORT_LEASES
 from tests.support.cast import Cast, add_agent, assemble
 from tests.support.hosts import Hosts
 from tests.support.notes import approved
 from tests.support.plans import node
 from tests.support.workers import BROKER, Fleet, empty_broker, fleet, wait_until
+from tikitaka.hosts import WorkspaceElsewhere
+from tikitaka.policy import DEFAULT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAMES = ("alpha", "beta")
@@ -218,6 +228,55 @@ def test_nodes_of_a_killed_worker_are_not_run_by_the_other_host(installed: Insta
     installed.sweep("alpha")
     installed.wait(task, seconds=60)
     assert list(Attempt.objects.order_by("number").values_list("status", flat=True)) == ["interrupted", "completed"]
+
+
+def test_a_claim_that_waited_for_a_move_is_refused(installed: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had read where the team lies before the team was paused; the lock it waits for is the one of the move."""
+    cast, hosts = installed.casts["alpha"], installed.hosts
+    hosts.see("alpha")
+    for agent in cast.agents.values():
+        render(agent.pk)
+    submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(1)])
+    before = gate(cast.team.pk)
+    pause_team(actor=cast.operator, team=cast.team, paused=True)
+    shutil.copytree(hosts.root("alpha"), hosts.root("beta"), symlinks=True)
+    binding, go_on = threading.Event(), threading.Event()
+
+    def bind_later(**options: Any) -> None:
+        binding.set()
+        go_on.wait(30)
+        bind_team(**options)
+
+    monkeypatch.setattr(relocation, "bind_team", bind_later)
+    monkeypatch.setattr(relocation, "_compare", lambda agents: [])
+    hosts.see("beta")
+    with ThreadPoolExecutor(2) as threads:
+        moved = threads.submit(closing, move_team, actor=cast.operator, team=cast.team, host="beta")
+        assert binding.wait(30)
+        hosts.see("alpha")
+        claimed = threads.submit(closing, claim_ready, team=cast.team.pk, gate=before, policy=DEFAULT)
+        wait_until(lambda: waits_for_a_lock() or claimed.done(), 20)
+        go_on.set()
+        assert moved.result(30) == []
+        with pytest.raises(WorkspaceElsewhere):
+            claimed.result(30)
+    assert not Attempt.objects.exists()
+
+
+def closing(work: Callable[..., Any], **options: Any) -> Any:
+    """Runs in a thread that leaves no connection behind."""
+    try:
+        return work(**options)
+    finally:
+        connections.close_all()
+
+
+def waits_for_a_lock() -> bool:
+    with connections["default"].cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return bool(cursor.fetchone()[0])
 
 
 class TestWords:
