@@ -82,7 +82,7 @@ def _task(name: str, job: Callable[[UUID], None]) -> None:
             try:
                 job(UUID(subject))
             except WorkspaceElsewhere as elsewhere:
-                log.info("a message for another host is sent on; nothing was touched", host=elsewhere.host)
+                log.warning("a job was refused and is sent on", code=elsewhere.code, host=elsewhere.host)
                 BROKER.send_on(name, UUID(subject), elsewhere.host)
             except TikiTakaError as refused:
                 log.warning("a job was refused", code=refused.code)

@@ -135,7 +135,7 @@ class EmbeddedPool:
                 try:
                     self._jobs[job](subject)
                 except WorkspaceElsewhere as elsewhere:
-                    log.info("a job was left to its host; a sweep there finds it", host=elsewhere.host)
+                    log.info("a job was refused; a sweep there finds it", code=elsewhere.code, host=elsewhere.host)
                 except TikiTakaError as refused:
                     log.warning("a job was refused", code=refused.code)
                 except Exception:

@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.test import Client
+from structlog.testing import capture_logs
 
 from apps.audit.doctor import hosts as checks
 from apps.conductor import broker, fitness, hearing, teams
@@ -449,8 +450,10 @@ class TestQueues:
         work = broker.app.tasks[f"tikitaka.{job}"]
         sent = Sent(monkeypatch)
         hosts.see("beta")
-        work(str(subject))
+        with capture_logs() as logs:
+            work(str(subject))
         assert sent.messages == [(job, "control.alpha")]
+        assert [(line["code"], line["host"]) for line in logs] == [("workspace_elsewhere", "alpha")]
 
     def test_so_is_a_dispatch(self, hosts: Hosts, placed: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
         submit(actor=placed.operator, team=placed.team, prompt="x", plan=[node(1)])

@@ -168,7 +168,7 @@ def test_a_message_that_reaches_the_wrong_host_changes_nothing_there(installed: 
 def said(logs: Path, host: str, job: str) -> bool:
     """A worker of the host has sent a message on."""
     lines = [line for file in logs.glob(f"worker-*.{host}-*.log") for line in file.read_text().splitlines()]
-    return any("is sent on" in line and f'"{job}"' in line for line in lines)
+    return any('"workspace_elsewhere"' in line and f'"{job}"' in line for line in lines)
 
 
 def test_lost_messages_are_repaired_by_the_sweeper_of_the_right_host(installed: Installation) -> None:
