@@ -59,7 +59,15 @@ class Statements:
 
     def fetch(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query."""
+        self.send(statement, parameters)
+        return self.rows()
+
+    def send(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """A query whose rows are read later, when what travels together has arrived."""
         self._run(statement, parameters)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows of the query that was sent."""
         rows: list[tuple[Any, ...]] = self._cursor.fetchall()
         return rows
 

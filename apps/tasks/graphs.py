@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
-from apps.ledger.sql import fetch
+from apps.ledger.queries import Query, Rows
+from apps.ledger.sql import as_uuid, marks
 from apps.tasks.models import PlanNode
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.locks import lock_prefixes
@@ -16,23 +18,41 @@ _KEPT = 256
 _graphs: OrderedDict[UUID, tuple[NodeState, ...]] = OrderedDict()
 
 
-def node_states(tasks: Collection[UUID]) -> dict[UUID, list[NodeState]]:
+def node_states(tasks: Collection[UUID]) -> Query[dict[UUID, list[NodeState]]]:
     """The graphs of some tasks as the rules see them, each in plan order."""
-    return {task: _states(task) for task in tasks}
+    return Query(
+        f'SELECT task_id, "index", status, attempts FROM tasks_plannode WHERE task_id IN ({marks(list(tasks))})',
+        list(tasks),
+        lambda rows: {task: _states(task, now) for task, now in _by_task(rows).items()},
+    )
 
 
-def _states(task: UUID) -> list[NodeState]:
+def running_graphs(team: UUID) -> Query[dict[UUID, list[NodeState]]]:
+    """The graphs of a team's tasks that run and are not being cancelled, in order of submission."""
+    return Query(
+        'SELECT n.task_id, n."index", n.status, n.attempts FROM tasks_plannode n'
+        " JOIN tasks_task t ON t.id = n.task_id WHERE t.team_id = %s AND t.status = 'running'"
+        " AND t.cancel_requested_at IS NULL ORDER BY t.first_seq",
+        [team],
+        lambda rows: {task: _states(task, now) for task, now in _by_task(rows).items()},
+    )
+
+
+def _by_task(rows: Rows) -> dict[UUID, dict[int, tuple[str, int]]]:
+    """State and attempts of each node by its index, in the order in which the tasks come."""
+    found: dict[Any, dict[int, tuple[str, int]]] = {}
+    for task, index, status, attempts in rows:
+        found.setdefault(task, {})[index] = (status, attempts)
+    return {as_uuid(task): now for task, now in found.items()}
+
+
+def _states(task: UUID, now: Mapping[int, tuple[str, int]]) -> list[NodeState]:
     """Most nodes are as they were when this process looked last; making a thousand anew costs more than the query."""
-    known = _known(task)
-    if not known:
-        return []
-    rows = fetch('SELECT "index", status, attempts FROM tasks_plannode WHERE task_id = %s', [task])
-    now = {index: (status, attempts) for index, status, attempts in rows}
     states = [
         node
         if (node.status, node.attempts) == now[node.index]
         else replace(node, status=NodeStatus(now[node.index][0]), attempts=now[node.index][1])
-        for node in known
+        for node in _known(task)
     ]
     _keep(task, states)
     return states

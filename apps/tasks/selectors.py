@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 
 from apps.accounts.selectors import containers_with
+from apps.ledger.queries import Query
 from apps.ledger.sql import as_uuid, document, fetch, marks
 from apps.tasks.models import Attempt, AttemptStatus, Task, TaskStatus, ThreadCursor
 from apps.teams.models import Team
@@ -28,31 +30,30 @@ def access_task(actor: Principal, task: UUID, permission: Permission) -> Task:
     return found
 
 
-def log_lines(tasks: Sequence[UUID]) -> list[LogLine]:
-    """The messages of some tasks in the order of the team's log, without imported instructions.
+def log_lines(tasks: Sequence[UUID]) -> Query[list[tuple[UUID, LogLine]]]:
+    """The messages of some tasks, each with its task, in the order of the team's log, without imported instructions.
 
     Hand-written, because every attempt reads the whole thread of work.
     """
-    if not tasks:
-        return []
-    rows = fetch(
-        "SELECT m.id, m.seq, a.name, m.agent_id, m.node_id, n.role, m.text FROM tasks_message m"
+    return Query(
+        "SELECT m.task_id, m.id, m.seq, a.name, m.agent_id, m.node_id, n.role, m.text FROM tasks_message m"
         " LEFT JOIN teams_agent a ON a.id = m.agent_id LEFT JOIN tasks_plannode n ON n.id = m.node_id"
         f" WHERE m.task_id IN ({marks(tasks)}) AND NOT m.injected ORDER BY m.seq",
         tasks,
+        lambda rows: [(as_uuid(task), _log_line(*row)) for task, *row in rows],
     )
-    return [
-        LogLine(
-            id=str(as_uuid(pk)),
-            seq=seq,
-            speaker=name or "A person",
-            agent=as_uuid(agent) if agent else None,
-            node=as_uuid(node) if node else None,
-            role=role or "",
-            text=text,
-        )
-        for pk, seq, name, agent, node, role, text in rows
-    ]
+
+
+def _log_line(pk: Any, seq: int, name: str | None, agent: Any, node: Any, role: str | None, text: str) -> LogLine:
+    return LogLine(
+        id=str(as_uuid(pk)),
+        seq=seq,
+        speaker=name or "A person",
+        agent=as_uuid(agent) if agent else None,
+        node=as_uuid(node) if node else None,
+        role=role or "",
+        text=text,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

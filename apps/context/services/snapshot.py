@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from apps.context.models import ContextSnapshot
 from apps.ledger import clock
 from apps.ledger.ids import new_id
+from apps.ledger.queries import ask
 from apps.ledger.services import recording
 from apps.ledger.sql import execute_many, marks
 from apps.tasks.graphs import node_states
@@ -71,14 +73,20 @@ def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compile
     """
     if not occasions:
         return []
-    bound = last_number(team)
-    lines = {tasks: log_lines(tasks) for tasks in {occasion.segment_tasks for occasion in occasions}}
-    graphs = node_states({occasion.order.task for occasion in occasions})
+    threads = {occasion.segment_tasks for occasion in occasions}
+    bound, told, graphs = ask(
+        last_number(team),
+        log_lines(list({task for tasks in threads for task in tasks})),
+        node_states({occasion.order.task for occasion in occasions}),
+    )
+    lines = {tasks: [line for task, line in told if task in tasks] for tasks in threads}
+    now = clock.now()
     drafts = [
-        _compile(occasion, lines[occasion.segment_tasks], graphs[occasion.order.task], bound) for occasion in occasions
+        _compile(occasion, lines[occasion.segment_tasks], graphs[occasion.order.task], bound, now)
+        for occasion in occasions
     ]
     with recording(occasions[0].claimed.organization) as ledger:
-        held = held_attempts([o.claimed.attempt for o in occasions])
+        held = held_attempts([o.claimed.attempt for o in occasions]).ask()
         kept = [
             (occasion, row, compiled)
             for occasion, (row, compiled) in zip(occasions, drafts, strict=True)
@@ -90,7 +98,7 @@ def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compile
 
 
 def _compile(
-    occasion: Occasion, lines: Sequence[LogLine], graph: Sequence[NodeState], bound: int
+    occasion: Occasion, lines: Sequence[LogLine], graph: Sequence[NodeState], bound: int, now: datetime
 ) -> tuple[ContextSnapshot, Compiled]:
     claimed, order = occasion.claimed, occasion.order
     cursor = live_cursor(claimed.agent) if order.remembers else None
@@ -116,7 +124,7 @@ def _compile(
         available_notes=[str(note) for note in occasion.available_notes],
         rendered=rendered,
         rendered_digest=digest(rendered),
-        created_at=clock.now(),
+        created_at=now,
     )
     thread = cursor.thread_id if cursor else None
     return snapshot, Compiled(attempt=claimed.attempt, prompt=rendered, thread_id=thread, to_seq_inclusive=bound)

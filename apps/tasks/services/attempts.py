@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.ledger import clock
+from apps.ledger.queries import Query
 from apps.ledger.sql import Statements, as_uuid, fetch, for_update, marks
 from apps.ledger.writing import writing
 from apps.tasks.models import AgentLease, Attempt, AttemptStatus, Span, ThreadCursor
@@ -37,12 +38,13 @@ class StaleHolder(WrongState):
     code = "stale_holder"
 
 
-def held_attempts(attempts: Sequence[UUID]) -> set[tuple[UUID, int]]:
+def held_attempts(attempts: Sequence[UUID]) -> Query[set[tuple[UUID, int]]]:
     """Which of some attempts still run, each with the fencing number of its holder."""
-    rows = fetch(
-        f"SELECT id, fence FROM tasks_attempt WHERE id IN ({marks(attempts)}) AND status = 'running'", attempts
+    return Query(
+        f"SELECT id, fence FROM tasks_attempt WHERE id IN ({marks(attempts)}) AND status = 'running'",
+        attempts,
+        lambda rows: {(as_uuid(attempt), fence) for attempt, fence in rows},
     )
-    return {(as_uuid(attempt), fence) for attempt, fence in rows}
 
 
 def expired_attempts(attempts: Sequence[UUID], *, at: datetime) -> set[UUID]:

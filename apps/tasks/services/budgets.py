@@ -14,8 +14,8 @@ from apps.accounts.models import Organization
 from apps.accounts.services.authorize import authorize
 from apps.ledger import clock
 from apps.ledger.ids import new_id
+from apps.ledger.queries import Query
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import fetch
 from apps.tasks.budgets import account, is_over, paying
 from apps.tasks.models import Budget, Task
 from apps.teams.models import Team
@@ -111,9 +111,9 @@ def _save(
 # --- spending
 
 
-def has_budgets(organization: UUID) -> bool:
+def any_budget(organization: UUID) -> Query[bool]:
     """True when anything in the organization is limited."""
-    return bool(fetch("SELECT 1 FROM tasks_budget WHERE organization_id = %s LIMIT 1", [organization]))
+    return Query("SELECT 1 FROM tasks_budget WHERE organization_id = %s LIMIT 1", [organization], bool)
 
 
 def lock_budgets(*, organization: UUID, team: UUID, tasks: Collection[UUID], now: datetime) -> list[Budget]:
@@ -154,7 +154,7 @@ def charge_call(
 
     A call that brought no count, such as one that took too long, is a token for every four characters that were sent.
     """
-    if reply.failure != "off" and has_budgets(organization):
+    if reply.failure != "off" and any_budget(organization).ask():
         tokens = token_count({"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens})
         tokens = tokens if tokens.total else TokenCount(input=len(sent) // 4)
         tasks = [task] if task else []
@@ -179,7 +179,7 @@ def _cost_micros(name: str, tokens: TokenCount) -> int:
 
 def refuse_call(*, organization: UUID, team: UUID, task: UUID | None, priced_as: str) -> Overspent | None:
     """Why a model may not be asked now; the first refusal of a budget is an entry."""
-    if not has_budgets(organization):
+    if not any_budget(organization).ask():
         return None
     now = clock.now()
     priced = priced_as in settings.TIKITAKA_PRICES

@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from apps.ledger.ids import new_id
+from apps.ledger.queries import Query, Rows, ask
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks, together
+from apps.ledger.sql import as_uuid, execute, execute_many, marks, together
 from apps.tasks.budgets import purse
-from apps.tasks.graphs import node_states
-from apps.tasks.models import AttemptStatus, Budget, TaskStatus
-from apps.tasks.services.budgets import charge_attempts, lock_budgets, note_refusals
+from apps.tasks.graphs import running_graphs
+from apps.tasks.models import AttemptStatus, Budget
+from apps.tasks.services.budgets import any_budget, charge_attempts, lock_budgets, note_refusals
 from apps.tasks.services.log import lock_scheduler
 from apps.teams.hosts import require_still_here
 from apps.teams.selectors import Gate
@@ -53,17 +54,17 @@ def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = N
     with recording(gate.organization) as ledger:
         scheduler = lock_scheduler(team)
         require_still_here(team, gate.host)
-        tasks, limited = _running_tasks(team, gate.organization)
+        states, busy, limited = ask(running_graphs(team), _busy(team), any_budget(gate.organization))
+        tasks = list(states)
         if not tasks:
             return []
-        states = node_states(tasks)
         owners = {node.id: task for task, nodes in states.items() for node in nodes}
         budgets: Sequence[Budget] = ()
         if limited:
             budgets = lock_budgets(organization=gate.organization, team=team, tasks=tasks, now=scheduler.now)
         selection = select_ready(
             [TaskGraph(task=task, nodes=tuple(states[task])) for task in tasks],
-            _busy(team),
+            busy,
             width=gate.width,
             paused=gate.paused,
             purse=purse(budgets, scheduler.now) if budgets else UNLIMITED,
@@ -91,23 +92,17 @@ def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = N
     return claimed
 
 
-def _running_tasks(team: UUID, organization: UUID) -> tuple[list[UUID], bool]:
-    """The team's running tasks in order of submission, and whether anything in the organization has a budget."""
-    rows = fetch(
-        "SELECT id, EXISTS (SELECT 1 FROM tasks_budget WHERE organization_id = %s) FROM tasks_task"
-        " WHERE team_id = %s AND status = %s AND cancel_requested_at IS NULL ORDER BY first_seq",
-        [organization, team, TaskStatus.RUNNING.value],
-    )
-    return [as_uuid(task) for task, _ in rows], any(limited for _, limited in rows)
-
-
-def _busy(team: UUID) -> Busy:
-    """One query: each lease with a lock of its attempt, if it has any."""
-    rows = fetch(
+def _busy(team: UUID) -> Query[Busy]:
+    """Each lease with a lock of its attempt, if it has any."""
+    return Query(
         "SELECT lease.agent_id, held.prefix FROM tasks_agentlease lease"
         " LEFT JOIN tasks_treelock held ON held.attempt_id = lease.attempt_id WHERE lease.team_id = %s",
         [team],
+        _busy_of,
     )
+
+
+def _busy_of(rows: Rows) -> Busy:
     agents = frozenset(as_uuid(agent) for agent, _ in rows)
     return Busy(running=len(agents), agents=agents, prefixes=tuple(prefix for _, prefix in rows if prefix is not None))
 

@@ -11,15 +11,16 @@ from typing import Any
 from uuid import UUID
 
 from apps.ledger.ids import new_id
+from apps.ledger.queries import Query, Rows, ask
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, execute, execute_many, fetch, marks, together
+from apps.ledger.sql import as_uuid, execute, execute_many, marks, together
 from apps.tasks.graphs import node_states
 from apps.tasks.models import AttemptStatus, AuthorKind, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from apps.tasks.services.attempts import expired_attempts, finding_rows, held_attempts
 from apps.tasks.services.budgets import attempt_spent, charge, lock_budgets
 from apps.tasks.services.claim import Claimed
-from apps.tasks.services.log import lock_scheduler
+from apps.tasks.services.log import Scheduler, locked_scheduler, make_scheduler
 from apps.teams.models import Agent
 from tikitaka.ledger.events import AttemptSettled, NodeBlocked, TaskSettled
 from tikitaka.policy import Policy
@@ -79,33 +80,31 @@ def finish_attempts(
     With `only_expired` so is one whose lease was renewed since somebody found that it had run out.
     """
     with recording(organization) as ledger:
-        scheduler = lock_scheduler(team)
+        attempts = [e.claimed.attempt for e in ends]
+        scheduler, held, digests, standing = _look(organization, team, ends)
         now = scheduler.now
-        held = held_attempts([e.claimed.attempt for e in ends])
         good = [e for e in ends if (e.claimed.attempt, e.claimed.fence) in held]
         if only_expired:
-            expired = expired_attempts([e.claimed.attempt for e in ends], at=now)
+            expired = expired_attempts(attempts, at=now)
             good = [e for e in good if e.claimed.attempt in expired]
         stale = tuple(e.claimed.attempt for e in ends if e not in good)
         if not good:
             return Finished(stale=stale)
         tasks = {e.claimed.task for e in good}
-        cancelling, in_segment, limited = _standing(organization, list(tasks))
-        outcome = {e.claimed.node: _node_status(e, cancelling, policy) for e in good}
-        digests = _span_digests([e.claimed.attempt for e in good])
+        outcome = {e.claimed.node: _node_status(e, standing.cancelling, policy) for e in good}
         with together():
-            _end_attempts(good, cancelling, digests, now, ledger)
+            _end_attempts(good, standing.cancelling, digests, now, ledger)
             _write_nodes(outcome, now)
             _free([e.claimed.attempt for e in good])
             _speak(team, [e for e in good if outcome[e.claimed.node] is NodeStatus.COMPLETED], scheduler.last_seq, now)
-        if limited:
+        if standing.limited:
             _charge(organization, team, good, now)
         settled = settle_tasks(tasks=tasks, team=team, ledger=ledger, now=now)
     completed = {node for node, status in outcome.items() if status is NodeStatus.COMPLETED}
     advanced = {e.claimed.task for e in good if e.claimed.node in completed}
     return Finished(
         settled_tasks=settled,
-        going_on=tuple((advanced & in_segment) - set(settled)),
+        going_on=tuple((advanced & standing.in_segment) - set(settled)),
         stale=stale,
     )
 
@@ -113,7 +112,7 @@ def finish_attempts(
 def settle_tasks(*, tasks: Collection[UUID], team: UUID, ledger: Recorder, now: datetime) -> tuple[UUID, ...]:
     """Blocks what a failure blocks and ends the tasks in which nothing can run any more."""
     settled = []
-    for task, nodes in node_states(tasks).items():
+    for task, nodes in node_states(tasks).ask().items():
         stops = blocked(nodes)
         for node, ancestor in stops.items():
             PlanNode.objects.filter(pk=node).update(
@@ -194,16 +193,41 @@ def _node_status(ended: Ended, cancelling: Collection[UUID], policy: Policy) -> 
     return NodeStatus.QUEUED if retry(error, attempts=ended.claimed.number, policy=policy) else NodeStatus.FAILED
 
 
-def _standing(organization: UUID, tasks: Sequence[UUID]) -> tuple[set[UUID], set[UUID], bool]:
-    """Which of some tasks are being cancelled, which a segment owns, and whether the organization has a budget."""
-    rows = fetch(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Standing:
+    """Which tasks are being cancelled, which a segment owns, and whether anything in the organization has a budget."""
+
+    cancelling: frozenset[UUID]
+    in_segment: frozenset[UUID]
+    limited: bool
+
+
+def _look(
+    organization: UUID, team: UUID, ends: Sequence[Ended]
+) -> tuple[Scheduler, set[tuple[UUID, int]], dict[UUID, tuple[int, str]], _Standing]:
+    """The team's row, locked, and what is to be known behind the lock."""
+    attempts = [e.claimed.attempt for e in ends]
+    tasks = list({e.claimed.task for e in ends})
+    scheduler, held, digests, standing = ask(
+        locked_scheduler(team), held_attempts(attempts), _span_digests(attempts), _standing(organization, tasks)
+    )
+    if scheduler is None:
+        make_scheduler(team)
+        return _look(organization, team, ends)
+    return scheduler, held, digests, standing
+
+
+def _standing(organization: UUID, tasks: Sequence[UUID]) -> Query[_Standing]:
+    return Query(
         "SELECT id, cancel_requested_at, segment_id, EXISTS (SELECT 1 FROM tasks_budget WHERE organization_id = %s)"
         f" FROM tasks_task WHERE id IN ({marks(tasks)})",
         [organization, *tasks],
+        lambda rows: _Standing(
+            cancelling=frozenset(as_uuid(task) for task, asked, _, _ in rows if asked),
+            in_segment=frozenset(as_uuid(task) for task, _, owner, _ in rows if owner),
+            limited=any(limited for *_, limited in rows),
+        ),
     )
-    cancelling = {as_uuid(task) for task, asked, _, _ in rows if asked}
-    owned = {as_uuid(task) for task, _, owner, _ in rows if owner}
-    return cancelling, owned, any(limited for *_, limited in rows)
 
 
 def _charge(organization: UUID, team: UUID, ends: Sequence[Ended], now: datetime) -> None:
@@ -257,14 +281,18 @@ def _message(ended: Ended, seq: int, now: datetime) -> tuple[Any, ...]:
     )
 
 
-def _span_digests(attempts: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
+def _span_digests(attempts: Sequence[UUID]) -> Query[dict[UUID, tuple[int, str]]]:
     """Count and digest of each attempt's spans: what the log says about the trace, which is not an entry itself."""
-    hashes: dict[UUID, tuple[int, hashlib._Hash]] = {}
-    rows = fetch(
+    return Query(
         f"SELECT attempt_id, seq, kind, text FROM tasks_span WHERE attempt_id IN ({marks(attempts)})"
         " ORDER BY attempt_id, seq",
         attempts,
+        _digests,
     )
+
+
+def _digests(rows: Rows) -> dict[UUID, tuple[int, str]]:
+    hashes: dict[UUID, tuple[int, hashlib._Hash]] = {}
     for key, seq, kind, text in rows:
         attempt = as_uuid(key)
         count, running = hashes.get(attempt) or (0, hashlib.sha256())

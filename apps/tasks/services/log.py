@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from apps.ledger import clock
+from apps.ledger.queries import Query, Rows
 from apps.ledger.sql import fetch, for_update
 from apps.tasks.models import TeamScheduler
 
@@ -22,11 +23,32 @@ class Scheduler:
 
 def lock_scheduler(team: UUID) -> Scheduler:
     """The team's scheduler row, locked until the transaction ends."""
-    select = f"SELECT last_seq, last_fence, {clock.column()} FROM tasks_teamscheduler WHERE team_id = %s{for_update()}"
-    rows = fetch(select, [team])
+    found = locked_scheduler(team).ask()
+    if found is None:
+        make_scheduler(team)
+        found = locked_scheduler(team).ask()
+    if found is None:
+        raise LookupError("the team's scheduler row is gone")
+    return found
+
+
+def locked_scheduler(team: UUID) -> Query[Scheduler | None]:
+    """The query that locks the row; None before the team's first message."""
+    return Query(
+        f"SELECT last_seq, last_fence, {clock.column()} FROM tasks_teamscheduler WHERE team_id = %s{for_update()}",
+        [team],
+        _scheduler,
+    )
+
+
+def make_scheduler(team: UUID) -> None:
+    """The row of a team that has none yet."""
+    TeamScheduler.objects.get_or_create(team_id=team)
+
+
+def _scheduler(rows: Rows) -> Scheduler | None:
     if not rows:
-        TeamScheduler.objects.get_or_create(team_id=team)
-        rows = fetch(select, [team])
+        return None
     last_seq, last_fence, moment = rows[0]
     return Scheduler(last_seq=last_seq, last_fence=last_fence, now=clock.read(moment))
 
@@ -42,7 +64,10 @@ def take_numbers(team: UUID, count: int) -> range:
     return range(last - count + 1, last + 1)
 
 
-def last_number(team: UUID) -> int:
+def last_number(team: UUID) -> Query[int]:
     """The number of the newest message; 0 in an empty log."""
-    rows = fetch("SELECT last_seq FROM tasks_teamscheduler WHERE team_id = %s", [team])
+    return Query("SELECT last_seq FROM tasks_teamscheduler WHERE team_id = %s", [team], _first_number)
+
+
+def _first_number(rows: Rows) -> int:
     return int(rows[0][0]) if rows else 0
