@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from tikitaka.errors import Invalid
@@ -91,8 +92,14 @@ class Policy:
     @property
     def digest(self) -> str:
         """SHA-256 over the canonical JSON of all values, in hex."""
-        values = json.dumps(dataclasses.asdict(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(values.encode()).hexdigest()
+        return _digest(self)
+
+
+@lru_cache(maxsize=8)
+def _digest(policy: Policy) -> str:
+    """Every note carries it, and a process has one policy."""
+    values = json.dumps(dataclasses.asdict(policy), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(values.encode()).hexdigest()
 
 
 DEFAULT = Policy()

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tikitaka.policy import RecognitionScore
 from tikitaka.routing.words import content_stems, sentence_spans
@@ -59,6 +60,12 @@ def distinct_profiles(agents: Sequence[AgentProfile]) -> tuple[DistinctProfile, 
     """The team with every sentence dropped that two or more of its agents carry (house text tells nobody
     apart).
     """
+    return _distinct_profiles(tuple(agents))
+
+
+@lru_cache(maxsize=16)
+def _distinct_profiles(agents: tuple[AgentProfile, ...]) -> tuple[DistinctProfile, ...]:
+    """Every note of a flush is measured against the same team."""
     sentences = [_sentences(f"{agent.description}\n{agent.instructions}") for agent in agents]
     carriers = Counter(folded for own in sentences for folded in {_folded(item) for item in own})
     return tuple(

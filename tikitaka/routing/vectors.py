@@ -5,6 +5,7 @@ guessing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,12 @@ def unit(vector: Sequence[float] | None) -> Array | None:
     """The vector at length one; None when it is missing, empty, zero or not finite."""
     if not vector:
         return None
+    return _unit(tuple(vector))
+
+
+@lru_cache(maxsize=256)
+def _unit(vector: Vector) -> Array | None:
+    """The profiles of a team are measured against every note; an array that is shared may not be written to."""
     array = np.asarray(vector, dtype=np.float64)
     if not np.isfinite(array).all():
         return None
@@ -26,6 +33,7 @@ def unit(vector: Sequence[float] | None) -> Array | None:
         return None
     scaled = array / largest
     result: Array = scaled / float(np.linalg.norm(scaled))
+    result.flags.writeable = False
     return result
 
 

@@ -35,11 +35,13 @@ def gather(flush: Flush, nodes: Sequence[UUID], *, policy: Policy) -> Material:
     Everything was redacted when it was captured, but what people typed was not: that is redacted here.
     """
     tasks = {task.pk: redact_captured(task.prompt).text for task in tasks_of(flush.segment)}
+    covered = set(nodes)
     messages = [
         message
         for message in Message.objects.filter(task__in=tasks).select_related("agent").order_by("seq")
-        if message.author_kind == AuthorKind.PERSON or message.node_id in set(nodes)
+        if message.author_kind == AuthorKind.PERSON or message.node_id in covered
     ]
+    lines = tuple(_line(message) for message in messages)
     attempts = _final_attempts(nodes)
     spans = _spans([attempt.pk for attempt in attempts])
     last_span = {
@@ -48,13 +50,13 @@ def gather(flush: Flush, nodes: Sequence[UUID], *, policy: Policy) -> Material:
     return Material(
         input=build_input(
             prompts=list(tasks.values()),
-            transcript=[_line(message) for message in messages],
+            transcript=lines,
             runs=[_run(attempt, spans.get(attempt.pk, [])) for attempt in attempts],
             policy=policy,
         ),
         attempts=tuple(attempt.pk for attempt in attempts),
         spans=tuple(row.pk for attempt in attempts for row in spans.get(attempt.pk, [])),
-        lines=tuple(_line(message) for message in messages),
+        lines=lines,
         line_prompts=tuple(tasks[message.task_id] for message in messages),
         line_attempts=tuple(message.attempt_id for message in messages),
         line_spans=tuple(last_span.get(message.attempt_id) if message.attempt_id else None for message in messages),

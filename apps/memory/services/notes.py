@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.services import Recorder
+from apps.ledger.sql import Statements, execute_many
 from apps.memory.models import Flush, Note, Recipient, ReviewItem, Segment
 from apps.memory.services.assess import Assessed, AssessedRecipient
 from apps.memory.services.recipients import deny_newcomers, record_withheld
@@ -27,6 +28,14 @@ from tikitaka.review.states import NoteStatus
 from tikitaka.review.triggers import NoteFacts, ReviewReason, review_reasons
 from tikitaka.routing.reasons import WithholdReason
 from tikitaka.text import digest
+
+# Hand-written, since a flush writes dozens of them and the object mapper makes a statement anew each time.
+_NEW_RECIPIENT = (
+    "INSERT INTO memory_recipient (note_id, agent_id, verdict, reason, match_kind, score_bp, threshold_bp,"
+    " placement, placement_key, placement_score_bp) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+_CITED_ATTEMPT = "INSERT INTO memory_note_cited_attempts (note_id, attempt_id) VALUES (%s, %s)"
+_CITED_SPAN = "INSERT INTO memory_note_cited_spans (note_id, span_id) VALUES (%s, %s)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,16 +98,13 @@ def save_notes(
 def _insert(notes: Sequence[Note], drafts: Sequence[NoteDraft]) -> None:
     pairs = list(zip(notes, drafts, strict=True))
     Note.objects.bulk_create(notes)
-    Recipient.objects.bulk_create(
-        Recipient(note=note, **_columns(item)) for note, draft in pairs for item in draft.assessed.recipients
-    )
-    attempts, spans = Note.cited_attempts.through, Note.cited_spans.through
-    attempts.objects.bulk_create(
-        attempts(note_id=note.pk, attempt_id=attempt) for note, draft in pairs for attempt in set(draft.attempts)
-    )
-    spans.objects.bulk_create(
-        spans(note_id=note.pk, span_id=span) for note, draft in pairs for span in set(draft.spans)
-    )
+    verdicts = [_columns(note, item) for note, draft in pairs for item in draft.assessed.recipients]
+    attempts = [(note.pk, attempt) for note, draft in pairs for attempt in dict.fromkeys(draft.attempts)]
+    spans = [(note.pk, span) for note, draft in pairs for span in dict.fromkeys(draft.spans)]
+    with Statements() as database:
+        database.execute_many(_NEW_RECIPIENT, verdicts)
+        database.execute_many(_CITED_ATTEMPT, attempts)
+        database.execute_many(_CITED_SPAN, spans)
 
 
 def put_assessment(note: Note, assessed: Assessed) -> None:
@@ -119,7 +125,7 @@ def put_assessment(note: Note, assessed: Assessed) -> None:
 def save_recipients(note: Note, recipients: Sequence[AssessedRecipient]) -> None:
     """Replaces the verdicts of a note."""
     Recipient.objects.filter(note=note).delete()
-    Recipient.objects.bulk_create(Recipient(note=note, **_columns(item)) for item in recipients)
+    execute_many(_NEW_RECIPIENT, [_columns(note, item) for item in recipients])
 
 
 def facts_of(note: Note, recipients: Sequence[AssessedRecipient]) -> NoteFacts:
@@ -251,7 +257,16 @@ def _first_status(note: Note, reasons: Sequence[ReviewReason]) -> NoteStatus:
     return NoteStatus.PENDING if reasons else NoteStatus.APPROVED
 
 
-def _columns(item: AssessedRecipient) -> dict[str, object]:
-    columns = asdict(item)
-    columns["agent_id"] = columns.pop("agent")
-    return columns
+def _columns(note: Note, item: AssessedRecipient) -> tuple[object, ...]:
+    return (
+        note.pk,
+        item.agent,
+        item.verdict,
+        item.reason,
+        item.match_kind,
+        item.score_bp,
+        item.threshold_bp,
+        item.placement,
+        item.placement_key,
+        item.placement_score_bp,
+    )

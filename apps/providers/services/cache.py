@@ -6,19 +6,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from apps.ledger.sql import execute_many
+from apps.ledger.writing import writing
 from apps.providers.models import VectorCache
 from tikitaka.ports import Vector
 
 _CHUNK = 400
+_KEEP = (
+    "INSERT INTO providers_vectorcache (model_digest, text_digest, vector) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+)
 
 
 def keep_vectors(model: str, vectors: Mapping[str, Vector]) -> dict[str, Vector]:
     """Caches vectors by text digest and returns them as the cache gives them back."""
     rows = {key: _pack(vector) for key, vector in vectors.items()}
-    VectorCache.objects.bulk_create(
-        [VectorCache(model_digest=model, text_digest=key, vector=packed) for key, packed in rows.items()],
-        ignore_conflicts=True,
-    )
+    with writing():
+        execute_many(_KEEP, [(model, key, packed) for key, packed in rows.items()])
     return {key: _unpack(packed) for key, packed in rows.items()}
 
 

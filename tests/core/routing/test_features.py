@@ -86,6 +86,14 @@ def test_a_vector_is_made_of_length_one_or_refused(values):
         assert np.linalg.norm(found) == pytest.approx(1.0)
 
 
+def test_a_unit_vector_that_others_share_cannot_be_written_to():
+    found = unit((3.0, 4.0))
+
+    assert found is unit((3.0, 4.0))
+    with pytest.raises(ValueError, match="read-only"):
+        found[0] = 1.0
+
+
 def test_cosine_of_different_sizes_is_none():
     assert cosine_bp((1.0,), (1.0, 0.0)) is None
     assert cosine_bp((1.0, 0.0), (1.0, 1.0)) == 7_071
