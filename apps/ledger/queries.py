@@ -6,11 +6,8 @@ A way to the server and back costs more than most of the queries that every tran
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
-
-from django.db import connection
 
 from apps.ledger.sql import Statements, together
 
@@ -33,8 +30,31 @@ class Query(Generic[T]):
 
     def ask(self) -> T:
         """The answer to this query alone."""
-        with Statements() as database:
-            return self.read(database.fetch(self.statement, self.parameters))
+        with together():  # so that the statement that begins a transaction travels along
+            sent = self.send()
+        return sent.answer()
+
+    def send(self) -> Sent[T]:
+        """Sends the query along with what else `together()` sends; the answer is there behind that block."""
+        database = Statements().__enter__()
+        database.send(self.statement, self.parameters)
+        return Sent(database, self.read)
+
+
+class Sent(Generic[T]):
+    """A query on its way."""
+
+    __slots__ = ("_database", "_read")
+
+    def __init__(self, database: Statements, read: Callable[[Rows], T]) -> None:
+        self._database, self._read = database, read
+
+    def answer(self) -> T:
+        """What the rows mean; to be asked for once."""
+        try:
+            return self._read(self._database.rows())
+        finally:
+            self._database.close()
 
 
 @overload
@@ -50,11 +70,6 @@ def ask(*queries: Query[Any]) -> tuple[Any, ...]:
 
     One that locks goes first: those behind it are answered when the lock is held.
     """
-    if connection.vendor != "postgresql":
-        return tuple(query.ask() for query in queries)
-    with ExitStack() as stack:
-        asked = [stack.enter_context(Statements()) for _ in queries]
-        with together():
-            for database, query in zip(asked, queries, strict=True):
-                database.send(query.statement, query.parameters)
-        return tuple(query.read(database.rows()) for database, query in zip(asked, queries, strict=True))
+    with together():
+        sent = [query.send() for query in queries]
+    return tuple(one.answer() for one in sent)

@@ -54,8 +54,12 @@ class Statements:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._cursor.close()
+        self.close()
         self._database.wrap_database_errors.__exit__(kind, error, trace)
+
+    def close(self) -> None:
+        """For whoever leaves no block."""
+        self._cursor.close()
 
     def fetch(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query."""

@@ -16,7 +16,7 @@ from apps.ledger import clock
 from apps.ledger.ids import new_id
 from apps.ledger.queries import ask
 from apps.ledger.services import recording
-from apps.ledger.sql import execute_many, marks
+from apps.ledger.sql import marks
 from apps.tasks.graphs import node_states
 from apps.tasks.selectors import WorkOrder, live_cursor, log_lines
 from apps.tasks.services.attempts import held_attempts
@@ -92,7 +92,7 @@ def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compile
             for occasion, (row, compiled) in zip(occasions, drafts, strict=True)
             if (occasion.claimed.attempt, occasion.claimed.fence) in held
         ]
-        execute_many(_INSERT, [_columns(row) for _, row, _ in kept])
+        ledger.write_late(_INSERT, [_columns(row) for _, row, _ in kept])
         ledger.record(*(_event(occasion, row) for occasion, row, _ in kept))
     return [compiled for _, _, compiled in kept]
 

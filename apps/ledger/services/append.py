@@ -15,9 +15,11 @@ from django.conf import settings
 
 from apps.ledger.ids import new_id
 from apps.ledger.sealing import SealedField, store
-from apps.ledger.sql import Statements, as_moment, together
+from apps.ledger.sql import Statements, as_moment, execute_many, together
 from tikitaka.ledger.entries import SYSTEM, Draft, Entry, Head, clock_stepped, place
 from tikitaka.ledger.events import ClockStepped, Event, LogOpened
+
+Late = tuple[str, Sequence[Sequence[Any]]]
 
 _INSERT = (
     "INSERT INTO ledger_entry (id, log_id, seq, header, leaf, type, actor_id, subject_kind, subject_id, team_id,"
@@ -34,10 +36,15 @@ _HEAD = {
 }
 
 
-def append(organization: UUID, drafts: Sequence[Draft], sealed: Sequence[SealedField]) -> Head:
-    """Puts `drafts` at the end of the organization's open log; call inside a transaction, as its last act."""
+def append(
+    organization: UUID, drafts: Sequence[Draft], sealed: Sequence[SealedField], *, late: Sequence[Late] = ()
+) -> Head:
+    """Puts `drafts` at the end of the organization's open log; call inside a transaction, as its last act.
+
+    `late` is written before and travels with the question for the head of the log.
+    """
     with Statements() as database:
-        log, head, now = _locked_head(database, organization)
+        log, head, now = _locked_head(database, organization, late)
         back_ms = clock_stepped(head, now)
         extra = [_draft(ClockStepped(organization=organization, back_ms=back_ms), now)] if back_ms else []
         if head.size == 0:
@@ -54,8 +61,17 @@ def append(organization: UUID, drafts: Sequence[Draft], sealed: Sequence[SealedF
     return head
 
 
-def _locked_head(database: Statements, organization: UUID) -> tuple[Any, Head, datetime]:
-    row = _select_head(database, organization)
+def write_late(late: Sequence[Late]) -> None:
+    """Runs statements whose time has come."""
+    for statement, rows in late:
+        execute_many(statement, rows)
+
+
+def _locked_head(database: Statements, organization: UUID, late: Sequence[Late]) -> tuple[Any, Head, datetime]:
+    with together():
+        write_late(late)
+        database.send(_HEAD[database.vendor], (organization,))
+    row = next(iter(database.rows()), None)
     if row is None:
         origin = f"{settings.TIKITAKA_LEDGER_ORIGIN}/org/{organization}/1"
         database.execute(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
+from typing import Any
 from uuid import UUID
 
 from apps.ledger.ids import new_id
 from apps.ledger.sealing import SealedField, seal_fields
-from apps.ledger.services.append import append
+from apps.ledger.services.append import Late, append, write_late
 from apps.ledger.writing import writing
 from tikitaka.ledger.entries import SYSTEM, Actor, Draft
 from tikitaka.ledger.events import KNOWN_TYPES, Event
@@ -21,6 +23,7 @@ class _Buffer:
     organization: UUID
     drafts: list[Draft] = field(default_factory=list)
     sealed: list[SealedField] = field(default_factory=list)
+    late: list[Late] = field(default_factory=list)
 
 
 _open: ContextVar[_Buffer | None] = ContextVar("open_recording", default=None)
@@ -32,6 +35,11 @@ class Recorder:
     def __init__(self, buffer: _Buffer, actor: Actor) -> None:
         self._buffer = buffer
         self._actor = actor
+
+    def write_late(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Runs `statement` for every row before the transaction ends: nobody may read what it writes before that."""
+        if rows:
+            self._buffer.late.append((statement, rows))
 
     def record(self, *events: Event, actor: Actor | None = None, occurred_at: datetime | None = None) -> None:
         """Adds entries for `events`, in order; personal fields are sealed under the actor's key."""
@@ -88,7 +96,9 @@ class recording:  # noqa: N801 reads as a statement, and a class costs less to e
             return
         try:
             if error is None and self._buffer.drafts:
-                append(self._organization, self._buffer.drafts, self._buffer.sealed)
+                append(self._organization, self._buffer.drafts, self._buffer.sealed, late=self._buffer.late)
+            elif error is None:
+                write_late(self._buffer.late)
         except BaseException as failure:
             kind, error, trace = type(failure), failure, failure.__traceback__
             raise

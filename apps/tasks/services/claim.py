@@ -11,12 +11,12 @@ from uuid import UUID
 from apps.ledger.ids import new_id
 from apps.ledger.queries import Query, Rows, ask
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, execute, execute_many, marks, together
+from apps.ledger.sql import as_uuid, marks
 from apps.tasks.budgets import purse
 from apps.tasks.graphs import running_graphs
 from apps.tasks.models import AttemptStatus, Budget
 from apps.tasks.services.budgets import any_budget, charge_attempts, lock_budgets, note_refusals
-from apps.tasks.services.log import lock_scheduler
+from apps.tasks.services.log import locked_scheduler
 from apps.teams.hosts import require_still_here
 from apps.teams.selectors import Gate
 from tikitaka.ledger.events import AttemptStarted
@@ -52,12 +52,13 @@ class Claimed:
 def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = None) -> list[Claimed]:
     """Starts what may start now, at most `limit` nodes; attempts are counted before anything is dispatched."""
     with recording(gate.organization) as ledger:
-        scheduler = lock_scheduler(team)
+        scheduler, states, busy, limited = ask(
+            locked_scheduler(team), running_graphs(team), _busy(team), any_budget(gate.organization)
+        )
         require_still_here(team, gate.host)
-        states, busy, limited = ask(running_graphs(team), _busy(team), any_budget(gate.organization))
         tasks = list(states)
-        if not tasks:
-            return []
+        if scheduler is None or not tasks:
+            return []  # a team has its row from its first message on
         owners = {node.id: task for task, nodes in states.items() for node in nodes}
         budgets: Sequence[Budget] = ()
         if limited:
@@ -110,8 +111,7 @@ def _busy_of(rows: Rows) -> Busy:
 def _write(
     claimed: list[Claimed], nodes: tuple[NodeState, ...], ledger: Recorder, *, now: datetime, policy: Policy
 ) -> None:
-    with together():
-        _write_rows(claimed, nodes, now=now, policy=policy)
+    _write_rows(claimed, nodes, ledger, now=now, policy=policy)
     ledger.record(
         *(
             AttemptStarted(
@@ -122,14 +122,16 @@ def _write(
     )
 
 
-def _write_rows(claimed: list[Claimed], nodes: tuple[NodeState, ...], *, now: datetime, policy: Policy) -> None:
+def _write_rows(
+    claimed: list[Claimed], nodes: tuple[NodeState, ...], ledger: Recorder, *, now: datetime, policy: Policy
+) -> None:
     expires = now + timedelta(seconds=policy.lease_s)
-    execute(
+    ledger.write_late(
         "UPDATE tasks_plannode SET status = %s, attempts = attempts + 1, started_at = %s"
         f" WHERE id IN ({marks(claimed)})",
-        [NodeStatus.RUNNING.value, now, *(c.node for c in claimed)],
+        [[NodeStatus.RUNNING.value, now, *(c.node for c in claimed)]],
     )
-    execute_many(
+    ledger.write_late(
         _NEW_ATTEMPT,
         [
             (
@@ -147,12 +149,12 @@ def _write_rows(claimed: list[Claimed], nodes: tuple[NodeState, ...], *, now: da
             for c in claimed
         ],
     )
-    execute_many(_NEW_LEASE, [(c.agent, c.team, c.attempt, c.fence, now, expires) for c in claimed])
-    execute_many(
+    ledger.write_late(_NEW_LEASE, [(c.agent, c.team, c.attempt, c.fence, now, expires) for c in claimed])
+    ledger.write_late(
         "INSERT INTO tasks_treelock (team_id, attempt_id, prefix) VALUES (%s, %s, %s)",
         [(c.team, c.attempt, prefix) for c, node in zip(claimed, nodes, strict=True) for prefix in node.prefixes],
     )
-    execute(
+    ledger.write_late(
         "UPDATE tasks_teamscheduler SET last_fence = last_fence + %s WHERE team_id = %s",
-        [len(claimed), claimed[0].team],
+        [[len(claimed), claimed[0].team]],
     )

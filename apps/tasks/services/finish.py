@@ -27,7 +27,7 @@ from tikitaka.policy import Policy
 from tikitaka.ports import RunEnd
 from tikitaka.safety import Redaction, redact_captured
 from tikitaka.scheduling.budget import Spent
-from tikitaka.scheduling.graph import NodeStatus, blocked, settled_status
+from tikitaka.scheduling.graph import NodeState, NodeStatus, blocked, settled_status
 from tikitaka.scheduling.retry import retry
 from tikitaka.text import clean_captured, cut
 
@@ -97,9 +97,10 @@ def finish_attempts(
             _write_nodes(outcome, now)
             _free([e.claimed.attempt for e in good])
             _speak(team, [e for e in good if outcome[e.claimed.node] is NodeStatus.COMPLETED], scheduler.last_seq, now)
+            graphs = node_states(tasks).send()
         if standing.limited:
             _charge(organization, team, good, now)
-        settled = settle_tasks(tasks=tasks, team=team, ledger=ledger, now=now)
+        settled = settle_tasks(graphs=graphs.answer(), team=team, ledger=ledger, now=now)
     completed = {node for node, status in outcome.items() if status is NodeStatus.COMPLETED}
     advanced = {e.claimed.task for e in good if e.claimed.node in completed}
     return Finished(
@@ -109,10 +110,12 @@ def finish_attempts(
     )
 
 
-def settle_tasks(*, tasks: Collection[UUID], team: UUID, ledger: Recorder, now: datetime) -> tuple[UUID, ...]:
+def settle_tasks(
+    *, graphs: Mapping[UUID, Sequence[NodeState]], team: UUID, ledger: Recorder, now: datetime
+) -> tuple[UUID, ...]:
     """Blocks what a failure blocks and ends the tasks in which nothing can run any more."""
     settled = []
-    for task, nodes in node_states(tasks).ask().items():
+    for task, nodes in graphs.items():
         stops = blocked(nodes)
         for node, ancestor in stops.items():
             PlanNode.objects.filter(pk=node).update(

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from apps.accounts.services.authorize import authorize
 from apps.ledger import clock
 from apps.ledger.services import recording
+from apps.tasks.graphs import node_states
 from apps.tasks.models import AgentLease, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL, running_attempts
 from apps.tasks.services.claim import Claimed
@@ -69,7 +70,7 @@ def cancel_task(*, actor: Principal, task: Task) -> tuple[UUID, ...]:
         ledger.record(TaskCancelled(task=task.pk, team=task.team_id))
         if not running:
             if task.nodes.exists():
-                settle_tasks(tasks=[task.pk], team=task.team_id, ledger=ledger, now=now)
+                settle_tasks(graphs=node_states([task.pk]).ask(), team=task.team_id, ledger=ledger, now=now)
             else:
                 Task.objects.filter(pk=task.pk).update(status=TaskStatus.CANCELLED, settled_at=now)
     return running
