@@ -95,10 +95,13 @@ def archive_team(*, actor: Principal, team: Team) -> Team:
 
 
 def derive_all_grants() -> None:
-    """Gives every role what the table says, on every organization and team."""
-    for organization in Organization.objects.order_by("pk").iterator():
+    """Gives every role what the table says, on every organization and team.
+
+    Columns that a migration may just have taken away or not brought yet are not read.
+    """
+    for organization in Organization.objects.only("pk").order_by("pk").iterator():
         derive_grants(organization, organization.pk)
-    for team in Team.objects.order_by("pk").iterator():
+    for team in Team.objects.only("organization_id").order_by("pk").iterator():
         derive_grants(team, team.organization_id)
 
 
