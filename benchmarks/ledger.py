@@ -240,7 +240,6 @@ class Spans:
         from apps.conductor.story import submit
         from apps.conductor.teams import register_agent
         from apps.tasks.services.claim import claim_ready
-        from apps.teams.selectors import gate
         from apps.teams.services.teams import create_team
         from tikitaka.policy import DEFAULT
 
@@ -254,7 +253,7 @@ class Spans:
             {"agentIndex": 1, "instruction": "x", "dependsOn": [], "workArea": "general", "writeIntent": "write"},
         ]
         submit(actor=actor, team=team, prompt="x", plan=plan)
-        (self.claimed,) = claim_ready(team=team.pk, gate=gate(team.pk), policy=DEFAULT)
+        (self.claimed,) = claim_ready(team=team.pk, organization=team.organization_id, policy=DEFAULT)
         self.policy = DEFAULT
         self.last = 0
 

@@ -41,6 +41,7 @@ def celery_settings(url: str, *, prefix: str = "") -> dict[str, Any]:
         "CELERY_TASK_DEFAULT_QUEUE": "control",
         "CELERY_TASK_ROUTES": {f"tikitaka.{job}": {"queue": queue} for queue, jobs in QUEUES.items() for job in jobs},
         "CELERY_TASK_PUBLISH_RETRY": False,
+        "CELERY_DB_REUSE_MAX": 10**9,  # the jobs close what is broken or old; Celery would connect anew for each
         "CELERY_WORKER_PREFETCH_MULTIPLIER": 1,
         "CELERY_WORKER_HIJACK_ROOT_LOGGER": False,
         "CELERY_WORKER_SEND_TASK_EVENTS": False,

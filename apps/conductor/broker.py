@@ -16,7 +16,7 @@ import structlog
 from celery import Celery, signals
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, close_old_connections, transaction
 from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
@@ -78,6 +78,7 @@ def _task(name: str, job: Callable[[UUID], None]) -> None:
     """A job as a task. What breaks is not tried again by the broker: the sweep finds what is still due."""
 
     def work(subject: str) -> None:
+        close_old_connections()
         with bound_contextvars(job=name, subject=subject):
             try:
                 job(UUID(subject))
@@ -88,6 +89,7 @@ def _task(name: str, job: Callable[[UUID], None]) -> None:
                 log.warning("a job was refused", code=refused.code)
             except Exception:
                 log.exception("a job broke; a sweep will find its work")
+        close_old_connections()
 
     app.task(name=f"tikitaka.{name}")(work)
 

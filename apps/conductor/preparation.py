@@ -10,6 +10,7 @@ from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
 from apps.conductor.teams import render_first
 from apps.context.services.snapshot import Compiled, Occasion, take_snapshots
+from apps.ledger.queries import ask
 from apps.memory.selectors import agents_with_landings, segment_tasks
 from apps.memory.services.landing.reconcile import Drifted, available_notes
 from apps.tasks.selectors import WorkOrder, work_orders
@@ -33,9 +34,11 @@ def prepare(claimed: Sequence[Claimed], *, policy: Policy) -> list[Prepared]:
     """Prepares attempts of one team that were claimed together; what is no longer held is left out."""
     if not claimed:
         return []
-    orders = {order.node: order for order in work_orders([item.node for item in claimed])}
-    threads = _threads(list(orders.values()))
-    holders = agents_with_landings([item.agent for item in claimed])
+    found, holders = ask(
+        work_orders([item.node for item in claimed]), agents_with_landings([item.agent for item in claimed])
+    )
+    orders = {order.node: order for order in found}
+    threads = _threads(found)
     occasions = {
         item.attempt: Occasion(
             claimed=item,

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
@@ -30,8 +31,9 @@ from apps.tasks.models import Task
 from apps.tasks.services.attempts import StaleHolder, clean_thread_id, move_cursor, renew
 from apps.tasks.services.claim import Claimed, claim_ready
 from apps.tasks.services.finish import Ended, Finished, finish_attempts
-from apps.teams.hosts import is_here, require_here
+from apps.teams.hosts import require_here
 from apps.teams.selectors import gate
+from tikitaka.hosts import WorkspaceElsewhere
 from tikitaka.policy import Policy
 from tikitaka.ports import AgentRuntime, RunEnd
 from tikitaka.scheduling.fairness import room_for
@@ -126,9 +128,9 @@ class Runner:
                 ends += self._ends.pop(team, [])
             if ends:
                 finished = finish_attempts(organization=organization, team=team, ends=ends, policy=self._policy)
-            found = gate(team)
-            if room > 0 and is_here(found.host):
-                claimed = claim_ready(team=team, gate=found, policy=self._policy, limit=room)
+            if room > 0:
+                with suppress(WorkspaceElsewhere):  # ends are written wherever the team lies by now
+                    claimed = claim_ready(team=team, organization=organization, policy=self._policy, limit=room)
         return finished, claimed
 
     def _organization(self, team: UUID) -> UUID:
@@ -136,7 +138,7 @@ class Runner:
             waiting = self._ends.get(team)
         if waiting:
             return waiting[0].claimed.organization
-        found = gate(team)
+        found = gate(team).ask()
         require_here(found.host)
         return found.organization
 

@@ -16,6 +16,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
+E = TypeVar("E")
 
 Rows = list[tuple[Any, ...]]
 
@@ -30,9 +31,7 @@ class Query(Generic[T]):
 
     def ask(self) -> T:
         """The answer to this query alone."""
-        with together():  # so that the statement that begins a transaction travels along
-            sent = self.send()
-        return sent.answer()
+        return self.send().answer()
 
     def send(self) -> Sent[T]:
         """Sends the query along with what else `together()` sends; the answer is there behind that block."""
@@ -63,6 +62,10 @@ def ask(first: Query[A], second: Query[B], /) -> tuple[A, B]: ...
 def ask(first: Query[A], second: Query[B], third: Query[C], /) -> tuple[A, B, C]: ...
 @overload
 def ask(first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], /) -> tuple[A, B, C, D]: ...
+@overload
+def ask(
+    first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], fifth: Query[E], /
+) -> tuple[A, B, C, D, E]: ...
 
 
 def ask(*queries: Query[Any]) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import TracebackType
@@ -37,18 +38,19 @@ class Statements:
     itself; Django's stays wherever somebody listens to the statements.
     """
 
-    __slots__ = ("_cursor", "_database", "_direct", "_native", "vendor")
+    __slots__ = ("_answer", "_cursor", "_database", "_direct", "_native", "vendor")
 
-    def __enter__(self) -> Self:
+    def __init__(self) -> None:
         database = self._database = connections[DEFAULT_DB_ALIAS]
         self.vendor = database.vendor
-        self._direct = self.vendor == "sqlite" and database.in_atomic_block and not listened_to(database)
-        if self._direct:
-            database.validate_no_broken_transaction()
-            self._cursor: Any = database.connection.cursor()
-        else:
-            self._cursor = database.cursor()
         self._native = _NATIVE[self.vendor]
+        self._direct = self.vendor == "sqlite" and database.in_atomic_block and not listened_to(database)
+        self._cursor: Any = None
+        self._answer: _Answer | None = None
+
+    def __enter__(self) -> Self:
+        if self._direct:
+            self._database.validate_no_broken_transaction()
         return self
 
     def __exit__(
@@ -59,51 +61,111 @@ class Statements:
 
     def close(self) -> None:
         """For whoever leaves no block."""
-        self._cursor.close()
+        if self._cursor is not None:
+            self._cursor.close()
 
     def fetch(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query."""
         self.send(statement, parameters)
         return self.rows()
 
-    def send(self, statement: str, parameters: Sequence[Any] = ()) -> None:
-        """A query whose rows are read later, when what travels together has arrived."""
-        self._run(statement, parameters)
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        """The rows of the query that was sent."""
-        rows: list[tuple[Any, ...]] = self._cursor.fetchall()
-        return rows
-
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
-        """Runs a statement and returns how many rows it touched."""
-        self._run(statement, parameters)
-        return int(self._cursor.rowcount)
+        """Runs a statement and returns how many rows it touched; 0 inside `together()`, where nobody knows yet."""
+        self.send(statement, parameters)
+        return int(self._cursor.rowcount) if self._answer is None else 0
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Runs one statement for every row."""
         if len(rows) == 1:
-            self._run(statement, rows[0])
+            self.send(statement, rows[0])
         elif rows and not self._direct and (insert := _ONE_ROW.fullmatch(statement)):
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 self._insert(insert, rows[start : start + _ROWS_AT_ONCE])
+        elif _batch.get() is not None:
+            for row in rows:
+                self.send(statement, row)
         elif rows:
             prepared = [self._parameters(row) for row in rows]
-            self._cursor.executemany(_bare(statement) if self._direct else statement, prepared)
+            self._open().executemany(_bare(statement) if self._direct else statement, prepared)
+
+    def send(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Runs a statement; inside `together()` its rows may be asked for only behind the block."""
+        batch = _batch.get()
+        if batch is not None:
+            self._answer = batch.add(statement, self._parameters(parameters))
+            return
+        self._answer = None
+        self._open().execute(_bare(statement) if self._direct else statement, self._parameters(parameters))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows of what was sent."""
+        if self._answer is not None:
+            return self._answer.read()
+        rows: list[tuple[Any, ...]] = self._cursor.fetchall()
+        return rows
 
     def _insert(self, insert: re.Match[str], rows: Sequence[Sequence[Any]]) -> None:
         """One INSERT for many rows: one way to the server and back instead of one for each."""
         head, values, rest = insert.groups()
-        self._run(head + ", ".join([values] * len(rows)) + rest, [value for row in rows for value in row])
+        self.send(head + ", ".join([values] * len(rows)) + rest, [value for row in rows for value in row])
 
-    def _run(self, statement: str, parameters: Sequence[Any]) -> None:
-        statement = _bare(statement) if self._direct else statement
-        self._cursor.execute(statement, self._parameters(parameters))
+    def _open(self) -> Any:
+        if self._cursor is None:
+            self._cursor = self._database.connection.cursor() if self._direct else self._database.cursor()
+        return self._cursor
 
     def _parameters(self, values: Iterable[Any]) -> list[Any]:
         """Python values as the database takes them: ids, times and JSON documents differ between the two."""
         native = self._native
         return [value if value.__class__ in native else _parameter(self._database, value) for value in values]
+
+
+class _Answer:
+    """The rows of one statement of a batch, once it has run."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Any, ...]] | None = None
+
+    def read(self) -> list[tuple[Any, ...]]:
+        if self._rows is None:
+            raise RuntimeError("what is sent together is answered behind the block")
+        return self._rows
+
+    def fill(self, rows: list[tuple[Any, ...]]) -> None:
+        self._rows = rows
+
+
+class _Batch:
+    """Statements that go to the server as one message: parameters are bound in the client, as Django does by default.
+
+    The server sees them one after the other, each with a view of its own on what others have committed.
+    """
+
+    def __init__(self) -> None:
+        self._statements: list[str] = []
+        self._parameters: list[Any] = []
+        self._answers: list[_Answer] = []
+
+    def add(self, statement: str, parameters: Sequence[Any]) -> _Answer:
+        self._statements.append(statement)
+        self._parameters += parameters
+        self._answers.append(answer := _Answer())
+        return answer
+
+    def run(self) -> None:
+        if not self._statements:
+            return
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(";\n".join(self._statements), self._parameters)
+            for place, answer in enumerate(self._answers):
+                if place:
+                    cursor.nextset()
+                answer.fill(cursor.fetchall() if cursor.description else [])
+
+
+_batch: ContextVar[_Batch | None] = ContextVar("batch", default=None)
 
 
 @lru_cache(maxsize=256)
@@ -113,19 +175,23 @@ def _bare(statement: str) -> str:
 
 
 def together() -> AbstractContextManager[object]:
-    """Statements whose results nobody waits for: on PostgreSQL they travel as one; none of them may be read from.
+    """Statements whose results nobody waits for: on PostgreSQL they travel as one.
 
-    What is wrong with one of them is raised at the end of the block.
+    What is wrong with one of them is raised at the end of the block. A block inside another one joins it.
     """
-    database = connections[DEFAULT_DB_ALIAS]
-    return _pipelined(database) if database.vendor == "postgresql" else _ONE_BY_ONE
+    joined = connections[DEFAULT_DB_ALIAS].vendor != "postgresql" or _batch.get() is not None
+    return _ONE_BY_ONE if joined else _batched()
 
 
 @contextmanager
-def _pipelined(database: BaseDatabaseWrapper) -> Iterator[None]:
-    database.ensure_connection()
-    with database.wrap_database_errors, database.connection.pipeline():
+def _batched() -> Iterator[None]:
+    batch = _Batch()
+    token = _batch.set(batch)
+    try:
         yield
+    finally:
+        _batch.reset(token)
+    batch.run()
 
 
 def fetch(statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

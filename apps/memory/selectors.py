@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from apps.accounts.selectors import containers_with
+from apps.ledger.queries import Query
 from apps.ledger.sql import as_uuid, fetch, marks
 from apps.memory.models import (
     Flush,
@@ -219,14 +220,14 @@ def held_landings(agent: UUID) -> QuerySet[Landing]:
     )
 
 
-def agents_with_landings(agents: Sequence[UUID]) -> set[UUID]:
+def agents_with_landings(agents: Sequence[UUID]) -> Query[set[UUID]]:
     """Which of some agents have anything landed at all: for the others no file needs to be looked at."""
-    rows = fetch(
+    return Query(
         f"SELECT DISTINCT agent_id FROM memory_landing WHERE agent_id IN ({marks(agents)})"
         " AND status IN ('landed', 'drifted')",
         agents,
+        lambda rows: {as_uuid(agent) for (agent,) in rows},
     )
-    return {as_uuid(agent) for (agent,) in rows}
 
 
 def file_landings(agent: UUID, file: str) -> QuerySet[Landing]:

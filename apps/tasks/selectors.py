@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.selectors import containers_with
 from apps.ledger.queries import Query
-from apps.ledger.sql import as_uuid, document, fetch, marks
+from apps.ledger.sql import as_uuid, document, marks
 from apps.tasks.models import Attempt, AttemptStatus, Task, TaskStatus, ThreadCursor
 from apps.teams.models import Team
 from tikitaka.authz import Permission, Principal
@@ -81,41 +81,40 @@ class WorkOrder:
     workspace: str
 
 
-def work_orders(nodes: Sequence[UUID]) -> list[WorkOrder]:
-    """The orders of some nodes, one query whatever their number."""
-    if not nodes:
-        return []
-    rows = fetch(
+def work_orders(nodes: Sequence[UUID]) -> Query[list[WorkOrder]]:
+    """The orders of some nodes."""
+    return Query(
         'SELECT n.id, n.task_id, n."index", n.role, n.instruction, n.expected_output, n.work_area, n.globs, n.writes,'
         " n.depends_on, t.prompt, t.first_seq, t.segment_id, a.id, a.name, a.runtime, a.command, a.remembers, w.path"
         " FROM tasks_plannode n JOIN tasks_task t ON t.id = n.task_id JOIN teams_agent a ON a.id = n.agent_id"
         f" JOIN teams_workspace w ON w.agent_id = a.id WHERE n.id IN ({marks(nodes)})",
         nodes,
+        lambda rows: [_work_order(row) for row in rows],
     )
-    return [
-        WorkOrder(
-            node=as_uuid(row[0]),
-            task=as_uuid(row[1]),
-            index=row[2],
-            role=row[3],
-            instruction=row[4],
-            expected_output=row[5],
-            work_area=row[6],
-            globs=tuple(document(row[7])),
-            writes=bool(row[8]),
-            depends_on=tuple(document(row[9])),
-            prompt=row[10],
-            first_seq=row[11],
-            segment=as_uuid(row[12]) if row[12] else None,
-            agent=as_uuid(row[13]),
-            agent_name=row[14],
-            runtime=row[15],
-            command=tuple(document(row[16])),
-            remembers=bool(row[17]),
-            workspace=row[18],
-        )
-        for row in rows
-    ]
+
+
+def _work_order(row: tuple[Any, ...]) -> WorkOrder:
+    return WorkOrder(
+        node=as_uuid(row[0]),
+        task=as_uuid(row[1]),
+        index=row[2],
+        role=row[3],
+        instruction=row[4],
+        expected_output=row[5],
+        work_area=row[6],
+        globs=tuple(document(row[7])),
+        writes=bool(row[8]),
+        depends_on=tuple(document(row[9])),
+        prompt=row[10],
+        first_seq=row[11],
+        segment=as_uuid(row[12]) if row[12] else None,
+        agent=as_uuid(row[13]),
+        agent_name=row[14],
+        runtime=row[15],
+        command=tuple(document(row[16])),
+        remembers=bool(row[17]),
+        workspace=row[18],
+    )
 
 
 def live_cursor(agent: UUID) -> ThreadCursor | None:

@@ -11,7 +11,8 @@ from django.conf import settings
 from django.db.models import F, QuerySet
 
 from apps.accounts.selectors import containers_with
-from apps.ledger.sql import as_uuid, fetch
+from apps.ledger.queries import Query, Rows
+from apps.ledger.sql import as_uuid
 from apps.teams.hosts import require_here
 from apps.teams.models import Agent, Team, Workspace
 from tikitaka.authz import Permission, Principal
@@ -54,13 +55,17 @@ class Gate:
     host: str
 
 
-def gate(team: UUID) -> Gate:
-    """Width, stop switches and host of a team, one query."""
-    rows = fetch(
+def gate(team: UUID) -> Query[Gate]:
+    """Width, stop switches and host of a team."""
+    return Query(
         "SELECT t.organization_id, t.width, t.host, t.paused_at, t.archived_at, o.paused_at FROM teams_team t"
         " JOIN accounts_organization o ON o.id = t.organization_id WHERE t.id = %s",
         [team],
+        _gate,
     )
+
+
+def _gate(rows: Rows) -> Gate:
     organization, width, host, *switches = rows[0]
     return Gate(organization=as_uuid(organization), width=width, paused=any(switches), host=host)
 

@@ -24,7 +24,6 @@ from apps.memory.models import Flush, Note
 from apps.tasks.models import Attempt, Budget, PlanNode, Task
 from apps.tasks.services.budgets import budget_of
 from apps.tasks.services.claim import claim_ready
-from apps.teams.selectors import gate
 from apps.teams.services.teams import create_team
 from tests.flows.test_promises import extracted, record
 from tests.support.cast import Cast, add_agent
@@ -140,9 +139,9 @@ class TestAttempts:
         cast = committed_cast
         submit(actor=cast.operator, team=cast.team, prompt="x", plan=SIDE_BY_SIDE, limits=Limits(attempts=2))
         PlanNode.objects.update(globs=[])
-        assert len(claim_ready(team=cast.team.pk, gate=gate(cast.team.pk), policy=DEFAULT, limit=1)) == 1
+        assert len(claim_ready(team=cast.team.pk, organization=cast.team.organization_id, policy=DEFAULT, limit=1)) == 1
         assert Budget.objects.get().exhausted == ""
-        assert len(claim_ready(team=cast.team.pk, gate=gate(cast.team.pk), policy=DEFAULT, limit=5)) == 1
+        assert len(claim_ready(team=cast.team.pk, organization=cast.team.organization_id, policy=DEFAULT, limit=5)) == 1
         assert Budget.objects.get().exhausted == "attempts_spent"
 
     def test_retries_count(self, committed_cast: Cast) -> None:
@@ -188,7 +187,7 @@ class TestAttempts:
 
         def claim(team) -> None:
             together.wait()
-            begun.append(len(claim_ready(team=team.pk, gate=gate(team.pk), policy=DEFAULT)))
+            begun.append(len(claim_ready(team=team.pk, organization=team.organization_id, policy=DEFAULT)))
             connections.close_all()
 
         threads = [threading.Thread(target=claim, args=(team,)) for team in teams]
@@ -362,7 +361,7 @@ def test_without_budgets_nobody_asks_for_them(committed_cast: Cast) -> None:
     def asked() -> list[str]:
         submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(1)])
         with CaptureQueriesContext(connection) as found:
-            claim_ready(team=cast.team.pk, gate=gate(cast.team.pk), policy=DEFAULT)
+            claim_ready(team=cast.team.pk, organization=cast.team.organization_id, policy=DEFAULT)
         return [query["sql"] for query in found if 'FROM "tasks_budget"' in query["sql"]]
 
     assert asked() == []

@@ -36,7 +36,7 @@ from apps.tasks.models import AgentLease, Attempt
 from apps.tasks.services.claim import claim_ready
 from apps.teams.hosts import for_new_team
 from apps.teams.models import Team, Workspace
-from apps.teams.selectors import gate, workspace_folder, workspace_of
+from apps.teams.selectors import workspace_folder, workspace_of
 from apps.teams.services.teams import archive_team, create_team
 from config.broker import QUEUES, celery_settings
 from config.hosts import host_name, host_names
@@ -142,16 +142,15 @@ class TestFilesElsewhere:
         submit(actor=placed.operator, team=placed.team, prompt="x", plan=[node(1)])
         hosts.see("beta")
         with pytest.raises(WorkspaceElsewhere):
-            claim_ready(team=placed.team.pk, gate=gate(placed.team.pk), policy=DEFAULT)
+            claim_ready(team=placed.team.pk, organization=placed.team.organization_id, policy=DEFAULT)
         assert not Attempt.objects.exists()
         assert not AgentLease.objects.exists()
 
     def test_no_node_is_claimed_with_what_was_read_before_a_move(self, placed: Cast) -> None:
         submit(actor=placed.operator, team=placed.team, prompt="x", plan=[node(1)])
-        before = gate(placed.team.pk)
         move(placed.team, "beta")
         with pytest.raises(WorkspaceElsewhere):
-            claim_ready(team=placed.team.pk, gate=before, policy=DEFAULT)
+            claim_ready(team=placed.team.pk, organization=placed.organization.pk, policy=DEFAULT)
         assert not Attempt.objects.exists()
 
     def test_no_note_lands(self, hosts: Hosts, placed: Cast) -> None:
@@ -395,6 +394,7 @@ class Sent:
         self.messages.append((name.removeprefix("tikitaka."), queue or self._routes[name]["queue"]))
 
 
+@pytest.mark.django_db(transaction=True)  # a job ends with its connection looked at, which nobody does in a transaction
 class TestQueues:
     @pytest.fixture
     def sent(self, monkeypatch: pytest.MonkeyPatch) -> Sent:

@@ -17,7 +17,6 @@ from apps.memory.services.landing import land as landing_service
 from apps.memory.services.review import revoke
 from apps.tasks.services.claim import claim_ready
 from apps.teams.models import Team
-from apps.teams.selectors import gate
 from tests.support.cast import Cast, assemble
 from tests.support.hosts import Hosts, Woken, bindings
 from tests.support.notes import approved, landed
@@ -111,7 +110,7 @@ def test_it_does_not_go_while_anything_is_under_way(hosts: Hosts, placed: Cast, 
     note = landed(placed)
     if work == "attempt":
         submit(actor=placed.operator, team=placed.team, prompt="x", plan=[node(1)])
-        claim_ready(team=placed.team.pk, gate=gate(placed.team.pk), policy=DEFAULT)
+        claim_ready(team=placed.team.pk, organization=placed.team.organization_id, policy=DEFAULT)
     elif work == "intended":
         Landing.objects.update(status="intended")
     elif work == "removal":

@@ -12,7 +12,6 @@ from django.test.utils import CaptureQueriesContext
 from apps.tasks.models import Span
 from apps.tasks.services.attempts import save_spans
 from apps.tasks.services.claim import claim_ready
-from apps.teams.selectors import gate
 from tests.support.cast import Cast
 from tests.support.plans import node
 from tests.support.secrets import github_token
@@ -25,7 +24,7 @@ def save(cast: Cast):
     from apps.conductor.story import submit
 
     submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(1)])
-    (claimed,) = claim_ready(team=cast.team.pk, gate=gate(cast.team.pk), policy=DEFAULT)
+    (claimed,) = claim_ready(team=cast.team.pk, organization=cast.team.organization_id, policy=DEFAULT)
 
     def store(*drafts: SpanDraft, first: int = 1) -> list[Span]:
         numbered = list(enumerate(drafts, start=first))

@@ -168,13 +168,12 @@ def test_a_holder_that_wakes_up_late_can_no_longer_write(committed_cast: Cast) -
     from apps.tasks.services.attempts import StaleHolder, save_spans
     from apps.tasks.services.claim import claim_ready
     from apps.tasks.services.finish import Ended, finish_attempts
-    from apps.teams.selectors import gate
     from tikitaka.capture.events import SpanDraft
     from tikitaka.policy import DEFAULT
     from tikitaka.ports import RunEnd
 
     task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(2)]).task
-    (late,) = claim_ready(team=committed_cast.team.pk, gate=gate(committed_cast.team.pk), policy=DEFAULT)
+    (late,) = claim_ready(team=committed_cast.team.pk, organization=committed_cast.team.organization_id, policy=DEFAULT)
     sweep_later(runtime=ScriptedRuntime(lambda launch: "by the second"))
 
     finished = finish_attempts(

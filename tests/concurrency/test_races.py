@@ -24,7 +24,6 @@ from apps.tasks.models import AgentLease, Attempt, Message
 from apps.tasks.services import stop
 from apps.tasks.services.attempts import renew
 from apps.tasks.services.claim import claim_ready
-from apps.teams.selectors import gate
 from tests.flows.test_promises import extracted, record
 from tests.support import processes
 from tests.support.cast import Cast
@@ -151,7 +150,7 @@ def test_a_lease_that_is_renewed_at_the_last_moment_is_not_ended(committed_cast:
     team = committed_cast.team.pk
     plan = [node(2, area="backend"), node(3, area="frontend")]
     submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=plan)
-    alive, dead = claim_ready(team=team, gate=gate(team), policy=policy)
+    alive, dead = claim_ready(team=team, organization=committed_cast.organization.pk, policy=policy)
     AgentLease.objects.update(expires_at=clock.now() - timedelta(seconds=1))
     original = stop.finish_attempts
 

@@ -28,7 +28,6 @@ from apps.memory.services.review import revoke
 from apps.tasks.models import Attempt, Task
 from apps.tasks.services.claim import claim_ready
 from apps.teams.models import Team, Workspace
-from apps.teams.selectors import gate
 from apps.teams.services.teams import bind_team, create_team
 from tests.services.test_workers import SHORT_LEASES
 from tests.support.cast import Cast, add_agent, assemble
@@ -237,7 +236,6 @@ def test_a_claim_that_waited_for_a_move_is_refused(installed: Installation, monk
     for agent in cast.agents.values():
         render(agent.pk)
     submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(1)])
-    before = gate(cast.team.pk)
     pause_team(actor=cast.operator, team=cast.team, paused=True)
     shutil.copytree(hosts.root("alpha"), hosts.root("beta"), symlinks=True)
     binding, go_on = threading.Event(), threading.Event()
@@ -254,7 +252,9 @@ def test_a_claim_that_waited_for_a_move_is_refused(installed: Installation, monk
         moved = threads.submit(closing, move_team, actor=cast.operator, team=cast.team, host="beta")
         assert binding.wait(30)
         hosts.see("alpha")
-        claimed = threads.submit(closing, claim_ready, team=cast.team.pk, gate=before, policy=DEFAULT)
+        claimed = threads.submit(
+            closing, claim_ready, team=cast.team.pk, organization=cast.organization.pk, policy=DEFAULT
+        )
         wait_until(lambda: waits_for_a_lock() or claimed.done(), 20)
         go_on.set()
         assert moved.result(30) == []

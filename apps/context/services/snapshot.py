@@ -74,27 +74,23 @@ def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compile
     if not occasions:
         return []
     threads = {occasion.segment_tasks for occasion in occasions}
-    bound, told, graphs = ask(
+    bound, told, graphs, held = ask(
         last_number(team),
         log_lines(list({task for tasks in threads for task in tasks})),
         node_states({occasion.order.task for occasion in occasions}),
+        held_attempts([o.claimed.attempt for o in occasions]),
     )
     lines = {tasks: [line for task, line in told if task in tasks] for tasks in threads}
     now = clock.now()
     drafts = [
-        _compile(occasion, lines[occasion.segment_tasks], graphs[occasion.order.task], bound, now)
+        (occasion, *_compile(occasion, lines[occasion.segment_tasks], graphs[occasion.order.task], bound, now))
         for occasion in occasions
+        if (occasion.claimed.attempt, occasion.claimed.fence) in held
     ]
     with recording(occasions[0].claimed.organization) as ledger:
-        held = held_attempts([o.claimed.attempt for o in occasions]).ask()
-        kept = [
-            (occasion, row, compiled)
-            for occasion, (row, compiled) in zip(occasions, drafts, strict=True)
-            if (occasion.claimed.attempt, occasion.claimed.fence) in held
-        ]
-        ledger.write_late(_INSERT, [_columns(row) for _, row, _ in kept])
-        ledger.record(*(_event(occasion, row) for occasion, row, _ in kept))
-    return [compiled for _, _, compiled in kept]
+        ledger.write_late(_INSERT, [_columns(row) for _, row, _ in drafts])
+        ledger.record(*(_event(occasion, row) for occasion, row, _ in drafts))
+    return [compiled for _, _, compiled in drafts]
 
 
 def _compile(

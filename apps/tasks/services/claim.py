@@ -17,8 +17,8 @@ from apps.tasks.graphs import running_graphs
 from apps.tasks.models import AttemptStatus, Budget
 from apps.tasks.services.budgets import any_budget, charge_attempts, lock_budgets, note_refusals
 from apps.tasks.services.log import locked_scheduler
-from apps.teams.hosts import require_still_here
-from apps.teams.selectors import Gate
+from apps.teams.hosts import require_here
+from apps.teams.selectors import gate
 from tikitaka.ledger.events import AttemptStarted
 from tikitaka.policy import Policy
 from tikitaka.scheduling.budget import UNLIMITED
@@ -49,25 +49,28 @@ class Claimed:
     fence: int
 
 
-def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = None) -> list[Claimed]:
-    """Starts what may start now, at most `limit` nodes; attempts are counted before anything is dispatched."""
-    with recording(gate.organization) as ledger:
-        scheduler, states, busy, limited = ask(
-            locked_scheduler(team), running_graphs(team), _busy(team), any_budget(gate.organization)
+def claim_ready(*, team: UUID, organization: UUID, policy: Policy, limit: int | None = None) -> list[Claimed]:
+    """Starts what may start now, at most `limit` nodes; attempts are counted before anything is dispatched.
+
+    Switches and host are read behind the lock that moving the team takes too; refused where its files lie elsewhere.
+    """
+    with recording(organization) as ledger:
+        scheduler, found, states, busy, limited = ask(
+            locked_scheduler(team), gate(team), running_graphs(team), _busy(team), any_budget(organization)
         )
-        require_still_here(team, gate.host)
+        require_here(found.host)
         tasks = list(states)
         if scheduler is None or not tasks:
             return []  # a team has its row from its first message on
         owners = {node.id: task for task, nodes in states.items() for node in nodes}
         budgets: Sequence[Budget] = ()
         if limited:
-            budgets = lock_budgets(organization=gate.organization, team=team, tasks=tasks, now=scheduler.now)
+            budgets = lock_budgets(organization=organization, team=team, tasks=tasks, now=scheduler.now)
         selection = select_ready(
             [TaskGraph(task=task, nodes=tuple(states[task])) for task in tasks],
             busy,
-            width=gate.width,
-            paused=gate.paused,
+            width=found.width,
+            paused=found.paused,
             purse=purse(budgets, scheduler.now) if budgets else UNLIMITED,
         )
         start = selection.start if limit is None else selection.start[:limit]
@@ -77,7 +80,7 @@ def claim_ready(*, team: UUID, gate: Gate, policy: Policy, limit: int | None = N
                 node=node.id,
                 task=owners[node.id],
                 team=team,
-                organization=gate.organization,
+                organization=organization,
                 agent=node.agent,
                 number=node.attempts + 1,
                 fence=scheduler.last_fence + place,
