@@ -321,7 +321,7 @@ class TestWhatItCosts:
         reconcile()
         with CaptureQueriesContext(connection) as many:
             page.exposition()
-        assert len(many) == len(few) <= 12
+        assert len(many) == len(few) <= 13
 
 
 def test_nobodys_name_and_no_text(stage: Stage, cast: Cast, token: str, browser: Callable[..., Client]) -> None:
