@@ -69,7 +69,18 @@ def renew(attempts: Collection[UUID], *, policy: Policy) -> set[UUID]:
 def save_spans(*, attempt: UUID, fence: int, spans: Sequence[tuple[int, SpanDraft]], policy: Policy) -> None:
     """Stores numbered spans, redacted; the original is not kept. A number that comes again replaces the span."""
     now = clock.now()
-    rows = [(attempt, seq, *_columns(draft, now, policy).values()) for seq, draft in spans]
+    store_spans(
+        attempt=attempt, fence=fence, rows=[span_values(attempt, seq, d, at=now, policy=policy) for seq, d in spans]
+    )
+
+
+def span_values(attempt: UUID, seq: int, draft: SpanDraft, *, at: datetime, policy: Policy) -> tuple[Any, ...]:
+    """A span as the row that `store_spans` takes: whatever is slow about it is done before any transaction."""
+    return (attempt, seq, *_columns(draft, at, policy).values())
+
+
+def store_spans(*, attempt: UUID, fence: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Stores redacted spans while their holder still holds the attempt."""
     with writing(), Statements() as database:
         held = database.fetch(_HELD + for_update(), (attempt, fence, AttemptStatus.RUNNING.value))
         if not held:
