@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from apps.memory.models import Note
-from apps.memory.services.landing.skills import own_skills
+from apps.memory.services.landing.skills import skills_of
 from apps.providers.embedding.remote import EncoderAway
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from apps.teams.models import Team
@@ -165,12 +165,13 @@ def _survey(
     team: Team, candidates: Collection[str], notes: Sequence[NoteText], itself: UUID | None, policy: Policy
 ) -> _Ground:
     agents = tuple(profile(agent) for agent in active_agents(team.pk))
-    skills = {agent.key: own_skills(agent=UUID(agent.key)) for agent in agents if agent.key in candidates}
+    own = skills_of([UUID(agent.key) for agent in agents if agent.key in candidates])
+    skills = {str(agent): found for agent, found in own.items()}
     old = _old_notes(team, itself)
     wanted = [*old.values()]
     for note in notes:
         wanted += [note.content, *profiles.texts_to_embed(agents, note, score=policy.recognition_score)]
-        wanted += [text for own in skills.values() for text in placement.texts_to_embed(note.whole, own or [])]
+        wanted += [text for found in skills.values() for text in placement.texts_to_embed(note.whole, found or [])]
     return _Ground(
         agents=agents,
         candidates=frozenset(candidates),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
@@ -23,8 +24,16 @@ def own_skills(*, agent: UUID) -> list[SkillProfile] | None:
 
     Where the workspace lies on another host they are as that host saw them last; landing looks again before it writes.
     """
-    row = workspace_of(agent)
-    return _on_disk(row) if is_here(row.agent.team.host) else _kept(agent)
+    return skills_of([agent])[agent]
+
+
+def skills_of(agents: Sequence[UUID]) -> dict[UUID, list[SkillProfile] | None]:
+    """The same for several agents, with as many queries as for one."""
+    rows = Workspace.objects.select_related("agent__team").filter(agent_id__in=agents)
+    here = [row for row in rows if is_here(row.agent.team.host)]
+    found = _kept([row.agent_id for row in rows if row not in here])
+    ours = _our_files([row.agent_id for row in here])
+    return found | {row.agent_id: _on_disk(row, ours[row.agent_id]) for row in here}
 
 
 def keep_catalogue(*, agent: UUID) -> None:
@@ -32,7 +41,7 @@ def keep_catalogue(*, agent: UUID) -> None:
     if not are_named():
         return
     row = workspace_of(agent)
-    skills = _on_disk(row)
+    skills = _on_disk(row, _our_files([agent])[agent])
     if skills is None:
         SkillCatalogue.objects.filter(agent_id=agent).delete()
         return
@@ -55,16 +64,25 @@ def _captured(text: str) -> str:
     return redact_captured(clean_captured(text)).text
 
 
-def _kept(agent: UUID) -> list[SkillProfile] | None:
-    kept = SkillCatalogue.objects.filter(agent_id=agent).first()
-    if kept is None:
-        return None
-    return [SkillProfile(**{**skill, "examples": tuple(skill["examples"])}) for skill in kept.skills]
+def _kept(agents: Sequence[UUID]) -> dict[UUID, list[SkillProfile] | None]:
+    rows = SkillCatalogue.objects.filter(agent_id__in=agents) if agents else ()
+    kept = {
+        row.agent_id: [SkillProfile(**{**skill, "examples": tuple(skill["examples"])}) for skill in row.skills]
+        for row in rows
+    }
+    return {agent: kept.get(agent) for agent in agents}
 
 
-def _on_disk(row: Workspace) -> list[SkillProfile] | None:
-    governed = GovernedFile.objects.filter(agent_id=row.agent_id, kind=FileKind.OWN_SKILL)
-    ours = {file.split("/")[-2] for file in governed.values_list("file", flat=True)}
+def _our_files(agents: Sequence[UUID]) -> dict[UUID, set[str]]:
+    """The keys of the skills that landing made for each of some agents."""
+    keys: dict[UUID, set[str]] = {agent: set() for agent in agents}
+    governed = GovernedFile.objects.filter(agent_id__in=agents, kind=FileKind.OWN_SKILL)
+    for agent, file in governed.values_list("agent_id", "file"):
+        keys[agent].add(file.split("/")[-2])
+    return keys
+
+
+def _on_disk(row: Workspace, ours: Collection[str]) -> list[SkillProfile] | None:
     try:
         with open_workspace(workspace_folder(row)) as workspace:
             skills = workspace.skills()
