@@ -11,7 +11,7 @@ from uuid import UUID
 
 from apps.tasks.budgets import purses
 from apps.tasks.models import AgentLease, PlanNode, TaskStatus
-from tikitaka.scheduling.budget import UNLIMITED, Purse
+from tikitaka.scheduling.budget import Purse
 from tikitaka.scheduling.graph import NodeState, NodeStatus
 from tikitaka.scheduling.locks import lock_prefixes
 from tikitaka.scheduling.ready import Busy, Hold, TaskGraph, select_ready
@@ -53,9 +53,7 @@ def queues(now: datetime) -> Queues:
     busy, expired = _leases(now)
     paying = purses({team: nodes[0]["task__organization_id"] for team, nodes in by_team.items()}, now)
     return Queues(
-        teams=tuple(
-            _queue(team, nodes, busy.get(team, _IDLE), paying.get(team, UNLIMITED)) for team, nodes in by_team.items()
-        ),
+        teams=tuple(_queue(team, nodes, busy.get(team, _IDLE), paying[team]) for team, nodes in by_team.items()),
         expired_since=expired,
     )
 

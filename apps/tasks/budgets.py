@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -41,21 +41,26 @@ def is_over(budget: Budget, now: datetime) -> bool:
 def purse(budgets: Iterable[Budget], now: datetime) -> Purse:
     """The purse of one team from its budgets."""
     budgets = list(budgets)
-    return Purse(
-        shared=tuple(account(budget, now) for budget in budgets if budget.task_id is None),
-        by_task={budget.task_id: account(budget, now) for budget in budgets if budget.task_id is not None},
-        unpriced=_unpriced({budget.organization_id for budget in budgets if budget.cost_micros_max is not None}),
-    )
+    return _purse(budgets, _unpriced(budgets), now)
 
 
 def purses(teams: Mapping[UUID, UUID], now: datetime) -> Mapping[UUID, Purse]:
-    """The purses of several teams, each with its organization, for somebody who only looks. Two queries."""
-    by_team: dict[UUID, list[Budget]] = defaultdict(list)
-    for budget in Budget.objects.filter(organization__in=set(teams.values())):
-        for team, organization in teams.items():
-            if budget.organization_id == organization and budget.team_id in (None, team):
-                by_team[team].append(budget)
-    return {team: purse(budgets, now) for team, budgets in by_team.items()}
+    """The purses of several teams, each with its organization, for somebody who only looks. Two queries at most."""
+    budgets = list(Budget.objects.filter(organization__in=set(teams.values()), task__settled_at=None))
+    shared: dict[UUID, list[Budget]] = defaultdict(list)
+    own: dict[UUID, list[Budget]] = defaultdict(list)
+    for budget in budgets:
+        (own[budget.team_id] if budget.team_id else shared[budget.organization_id]).append(budget)
+    unpriced = _unpriced(budgets)
+    return {team: _purse([*shared[whole], *own[team]], unpriced, now) for team, whole in teams.items()}
+
+
+def _purse(budgets: Sequence[Budget], unpriced: Collection[UUID], now: datetime) -> Purse:
+    return Purse(
+        shared=tuple(account(budget, now) for budget in budgets if budget.task_id is None),
+        by_task={budget.task_id: account(budget, now) for budget in budgets if budget.task_id is not None},
+        unpriced=unpriced,
+    )
 
 
 def spent_budget_of(task: Task) -> Budget | None:
@@ -64,8 +69,9 @@ def spent_budget_of(task: Task) -> Budget | None:
     return budgets.exclude(exhausted="").first()
 
 
-def _unpriced(organizations: Collection[UUID]) -> frozenset[UUID]:
+def _unpriced(budgets: Iterable[Budget]) -> frozenset[UUID]:
     """The agents that run on something whose tokens have no price, where a budget limits what they cost."""
+    organizations = {budget.organization_id for budget in budgets if budget.cost_micros_max is not None}
     if not organizations:
         return frozenset()
     agents = Agent.objects.filter(organization__in=organizations, retired_at=None)

@@ -261,6 +261,21 @@ class TestMonths:
             assert pool.drain(30)
             assert statuses(task) == ["completed", "completed", "queued"]
 
+    def test_one_that_becomes_monthly_keeps_what_was_spent(self, committed_cast: Cast) -> None:
+        cast = committed_cast
+        now = [datetime(2026, 10, 30, tzinfo=UTC)]
+        with clock.running_on(lambda: now[0]), embedded_pool(runtimes=spending(100)) as pool:
+            set_budget(actor=cast.owner, scope=cast.team, limits=Limits(tokens=100))
+            task = run(cast, pool, ONE_BY_ONE)
+            now[0] = datetime(2026, 11, 5, tzinfo=UTC)
+            set_budget(actor=cast.owner, scope=cast.team, limits=Limits(tokens=100), monthly=True)
+            assert pool.drain(30)
+            assert statuses(task) == ["completed", "queued", "queued"]
+            now[0] = datetime(2026, 12, 1, tzinfo=UTC)
+            story.settle(task.pk)
+            assert pool.drain(30)
+            assert statuses(task) == ["completed", "completed", "queued"]
+
     def test_one_for_good_never_does(self, committed_cast: Cast) -> None:
         cast = committed_cast
         now = [datetime(2026, 11, 30, tzinfo=UTC)]

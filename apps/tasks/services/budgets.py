@@ -83,9 +83,9 @@ def _save(
     if found is None and limits == NO_LIMITS:
         return None
     now = clock.now()
-    budget = found or Budget(
-        id=new_id(), organization_id=organization, team_id=team, task_id=task, since=month_of(now) if monthly else now
-    )
+    budget = found or Budget(id=new_id(), organization_id=organization, team_id=team, task_id=task, since=now)
+    if monthly and not budget.monthly:
+        budget.since = month_of(now)  # what was spent so far counts in this month
     budget.attempts_max, budget.tokens_max = limits.attempts, limits.tokens
     budget.cost_micros_max, budget.monthly = limits.cost_micros, monthly
     budget.exhausted, budget.exhausted_at = "", None
