@@ -23,9 +23,9 @@ def set_budget(
     budget = budget_services.set_budget(actor=actor, scope=scope, limits=limits, monthly=monthly)
     report_exhausted()
     waiting = _tasks_of(scope).filter(status__in=[TaskStatus.QUEUED, TaskStatus.RUNNING])
-    for task, team, status in waiting.values_list("pk", "team_id", "status"):
-        if status == TaskStatus.QUEUED:
-            wake("plan", task)
+    for task in waiting.filter(status=TaskStatus.QUEUED).values_list("pk", flat=True):
+        wake("plan", task)
+    for team in waiting.values_list("team_id", flat=True).distinct():
         wake("dispatch", team)
     wake_flushes()
     return budget

@@ -123,7 +123,6 @@ class Budget(models.Model):
     monthly = models.BooleanField(default=False, help_text="begins anew with every month (UTC)")
     since = models.DateTimeField()
     exhausted = models.CharField(max_length=24, blank=True)
-    exhausted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [

@@ -27,7 +27,6 @@ class Migration(migrations.Migration):
                 ('monthly', models.BooleanField(default=False, help_text='begins anew with every month (UTC)')),
                 ('since', models.DateTimeField()),
                 ('exhausted', models.CharField(blank=True, max_length=24)),
-                ('exhausted_at', models.DateTimeField(null=True)),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.organization')),
                 ('task', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='budget', to='tasks.task')),
                 ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='teams.team')),

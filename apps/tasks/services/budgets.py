@@ -88,7 +88,7 @@ def _save(
         budget.since = month_of(now)  # what was spent so far counts in this month
     budget.attempts_max, budget.tokens_max = limits.attempts, limits.tokens
     budget.cost_micros_max, budget.monthly = limits.cost_micros, monthly
-    budget.exhausted, budget.exhausted_at = "", None
+    budget.exhausted = ""
     key = budget.pk
     if limits == NO_LIMITS:
         budget.delete()
@@ -122,7 +122,7 @@ def lock_budgets(*, organization: UUID, team: UUID, tasks: Collection[UUID], now
     for budget in budgets:
         if is_over(budget, now):
             budget.attempts = budget.tokens = budget.cost_micros = 0
-            budget.since, budget.exhausted, budget.exhausted_at = month_of(now), "", None
+            budget.since, budget.exhausted = month_of(now), ""
             budget.save()
     return budgets
 
@@ -188,12 +188,12 @@ def refuse_call(*, organization: UUID, team: UUID, task: UUID | None, priced_as:
         for budget in budgets:
             reason = account(budget, now).call_refusal(priced=priced)
             if reason is not None:
-                note_refusals(budgets, [Refused(account=budget.pk, reason=reason)], ledger=ledger, now=now)
+                note_refusals(budgets, [Refused(account=budget.pk, reason=reason)], ledger=ledger)
                 return reason
     return None
 
 
-def note_refusals(budgets: Sequence[Budget], refused: Sequence[Refused], *, ledger: Recorder, now: datetime) -> None:
+def note_refusals(budgets: Sequence[Budget], refused: Sequence[Refused], *, ledger: Recorder) -> None:
     """Keeps with locked budgets that they let nothing more begin. What was refused again changes nothing."""
     reasons = {item.account: item.reason for item in refused}
     for budget in budgets:
@@ -201,7 +201,7 @@ def note_refusals(budgets: Sequence[Budget], refused: Sequence[Refused], *, ledg
         if reason is None or budget.exhausted == reason.value:
             continue
         budget.exhausted = reason.value
-        Budget.objects.filter(pk=budget.pk).update(exhausted=reason.value, exhausted_at=now)
+        Budget.objects.filter(pk=budget.pk).update(exhausted=reason.value)
         budget.refresh_from_db(fields=["attempts", "tokens", "cost_micros"])
         ledger.record(
             BudgetExhausted(

@@ -92,7 +92,7 @@ def claim_ready(*, team: UUID, organization: UUID, policy: Policy, limit: int | 
         if budgets:
             charge_attempts(budgets, Counter(item.task for item in claimed))
         if len(start) == len(selection.start):  # else what is refused may only be refused beside what is not started
-            note_refusals(budgets, selection.refused, ledger=ledger, now=scheduler.now)
+            note_refusals(budgets, selection.refused, ledger=ledger)
     return claimed
 
 
