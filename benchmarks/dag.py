@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SIZES = (8, 100, 1_000)
 AGENTS = 8
 SECONDS = 0.05
+_LOOK_S = 0.0005
 
 
 def main() -> None:
@@ -231,10 +232,10 @@ class Brokered(Ours):
         nodes = task.nodes.count()
         while self._lines() < self._read + nodes:  # asking the database all the time would slow it down
             assert time.monotonic() < deadline, "the graph did not end"
-            time.sleep(0.002)
+            time.sleep(_LOOK_S)
         while not Task.objects.filter(pk=task.pk, settled_at__isnull=False).exists():
             assert time.monotonic() < deadline, "the task did not settle"
-            time.sleep(0.002)
+            time.sleep(_LOOK_S)
 
     def _lines(self) -> int:
         file = self.folder / "times"

@@ -14,7 +14,7 @@ SCHEMES = ("redis", "rediss", "unix", "amqp", "amqps", "memory")
 # Jobs on files of a team on a host with a name go to `control.<host>` and `nodes.<host>` (apps.conductor.hosts).
 QUEUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "control": ("assign", "plan", "settle", "consider_drift", "land", "remove", "render"),
+        "control": ("assign", "plan", "settle", "consider_drift", "land", "remove", "render", "webhooks"),
         "nodes": ("dispatch",),
         "embed": ("embed",),
         "flush": ("flush",),

@@ -16,10 +16,19 @@ _SQLITE_OPTIONS = {
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA recursive_triggers=ON;",
 }
 
+_REACHED_S = 10  # a server that does not answer is away; libpq alone would wait for minutes
+_SILENT_MS = 30_000
+_KEPT_S = 60  # opening a connection costs more than most requests; config.asgi closes them
+
 
 def sqlite(path: Path) -> dict[str, Any]:
     """Settings of an SQLite file."""
-    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": dict(_SQLITE_OPTIONS)}
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        "OPTIONS": dict(_SQLITE_OPTIONS),
+        "CONN_MAX_AGE": _KEPT_S,
+    }
 
 
 def from_url(url: str) -> dict[str, Any]:
@@ -36,6 +45,7 @@ def from_url(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or "",
         "PORT": str(parts.port or ""),
-        "CONN_MAX_AGE": 60,
+        "CONN_MAX_AGE": _KEPT_S,
         "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"connect_timeout": _REACHED_S, "tcp_user_timeout": _SILENT_MS},
     }

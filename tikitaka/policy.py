@@ -83,11 +83,22 @@ class Policy:
     skill_body_lines_max: int = _bounded(499, 1, 499)
     catalogue_chars: int = _bounded(8_000, 100, 8_000)
 
+    confirm_age_s: int = _bounded(900, 30, 86_400)
+
     review_all: bool = False
     auto_grant: bool = False
     review_due_s: int = _bounded(259_200, 60, 2_592_000)
     note_life_s: int = _bounded(90 * 86_400, 60, 3_650 * 86_400)
+    proposals_max: int = _bounded(8, 0, 64)
+    token_days_max: int = _bounded(90, 1, 90)
+    requests_per_minute: int = _bounded(600, 1, 1_000_000)
     retention_s: int = _bounded(0, 0, 3_650 * 86_400)
+
+    webhook_endpoints_max: int = _bounded(20, 1, 100)
+    webhook_timeout_s: int = _bounded(10, 1, 30)
+    webhook_life_s: int = _bounded(3 * 86_400, 60, 30 * 86_400)
+    webhook_overlap_s: int = _bounded(86_400, 0, 30 * 86_400)
+    webhook_log_s: int = _bounded(30 * 86_400, 3_600, 3_650 * 86_400)
 
     @property
     def digest(self) -> str:

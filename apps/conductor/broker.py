@@ -5,6 +5,7 @@ A task carries one id. State, attempts and results live in the database; whoever
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -125,6 +126,15 @@ def _say_where(sender: Any = None, **_: Any) -> None:
         keep_saying(_ending)
 
 
+def _freeze(**_: Any) -> None:
+    """What is loaded by now stays: the collector need not look through it while somebody waits for a step.
+
+    Before any child is forked: it would no longer share what is looked through afterwards.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def _drain(**_: Any) -> None:
     """In a thread of its own: a signal handler may not wait for locks."""
     threading.Thread(target=stop_claiming, daemon=True).start()
@@ -137,6 +147,7 @@ def _end(**_: Any) -> None:
 
 signals.worker_init.connect(_refuse_others_queues)
 signals.worker_init.connect(_load_encoder)
+signals.worker_init.connect(_freeze)
 signals.worker_ready.connect(_say_where)
 signals.worker_shutting_down.connect(_drain)
 signals.worker_shutdown.connect(_end)

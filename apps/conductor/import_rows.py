@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,12 +14,12 @@ from apps.tasks.models import Attempt, AuthorKind, Message, PlanNode, Span, Task
 from apps.tasks.services.attempts import finding_rows, span_row
 from apps.teams.models import Agent
 from tikitaka.capture.events import SpanDraft
-from tikitaka.capture.matching import Outline, mark
+from tikitaka.capture.matching import Outline, mark, traces
 from tikitaka.capture.turns import ImportedTurn
 from tikitaka.policy import Policy
 from tikitaka.safety import redact_captured
 from tikitaka.scheduling.graph import NodeStatus
-from tikitaka.text import clean_captured, cut
+from tikitaka.text import clean_captured, cut, digest
 
 UNKNOWN_PROMPT = "(The prompt was not recorded.)"
 _READ_CHARS = 1_000_000
@@ -47,6 +48,7 @@ class PreparedTurn:
     ended_at: datetime | None
     error: str
     detail: str
+    key: str = ""
 
     @property
     def outline(self) -> Outline:
@@ -55,6 +57,7 @@ class PreparedTurn:
             prompt=self.prompt.text if self.prompt else "",
             answer=self.answer.text if self.answer else "",
             marks=Counter(span_mark(span) for span in self.spans),
+            traces=traces(span.data for span in self.spans),
         )
 
 
@@ -67,8 +70,22 @@ class TurnRows:
     attempt: Attempt
 
 
-def prepare(turn: ImportedTurn, *, now: datetime, policy: Policy) -> PreparedTurn:
-    """The turn with nothing in it that may not be kept. No recorded time lies in the future."""
+def prepare(turns: Iterable[ImportedTurn], *, now: datetime, policy: Policy) -> list[PreparedTurn]:
+    """The turns of one recording with nothing in them that may not be kept. No recorded time lies in the future.
+
+    Each has a key of its own: the second answer to a prompt is that of another turn.
+    """
+    asked: Counter[str | None] = Counter()
+    found = []
+    for turn in turns:
+        prepared = _prepare(turn, now=now, policy=policy)
+        prompt = prepared.prompt.text if prepared.prompt else None
+        asked[prompt] += 1
+        found.append(replace(prepared, key=_key(turn, prepared, asked[prompt])))
+    return found
+
+
+def _prepare(turn: ImportedTurn, *, now: datetime, policy: Policy) -> PreparedTurn:
     return PreparedTurn(
         prompt=safe_text(turn.prompt, policy.prompt_chars) if turn.prompt else None,
         injected=tuple(safe_text(item, policy.prompt_chars) for item in turn.injected),
@@ -80,6 +97,23 @@ def prepare(turn: ImportedTurn, *, now: datetime, policy: Policy) -> PreparedTur
         error=turn.error or "",
         detail=safe_text(turn.detail, _DETAIL_CHARS).text,
     )
+
+
+def _key(turn: ImportedTurn, stored: PreparedTurn, place: int) -> str:
+    """A digest of all that is stored of a turn, with the times that were recorded, not those that stand in for them."""
+    told = [
+        place,
+        stored.prompt and stored.prompt.text,
+        [item.text for item in stored.injected],
+        stored.answer and stored.answer.text,
+        sorted(stored.usage.items()),
+        [turn.started_at, turn.ended_at, stored.error, stored.detail],
+        [
+            [span.kind, span.status, span.text, span.data, draft.at]
+            for span, draft in zip(stored.spans, turn.spans, strict=True)
+        ],
+    ]
+    return digest(json.dumps(told, sort_keys=True, default=str))
 
 
 def safe_text(raw: str, limit: int) -> Text:

@@ -20,12 +20,12 @@ from apps.conductor.import_rows import (
     said_by_person,
     span_mark,
 )
-from apps.conductor.models import ImportSource
+from apps.conductor.models import ImportSource, ToldTurn
 from apps.ledger.services import Recorder
 from apps.tasks.models import Attempt, AttemptStatus, AuthorKind, Message, PlanNode, Span, Task, TaskStatus
 from apps.tasks.services.log import take_numbers
 from apps.teams.models import Agent
-from tikitaka.capture.matching import Outline, merged
+from tikitaka.capture.matching import Outline, merged, traces
 from tikitaka.capture.sessions import ImportedSession
 from tikitaka.capture.turns import DamagedLine
 from tikitaka.ledger.events import TaskSubmitted, WorkImported
@@ -34,6 +34,7 @@ from tikitaka.scheduling.graph import NodeStatus
 from tikitaka.text import cut, digest
 
 _DAMAGED_KEPT = 200
+_KEYS_AT_ONCE = 500
 _ASIDE = 1_000_000_000
 
 
@@ -72,7 +73,17 @@ class StoredTurn:
             prompt="" if self.task.prompt == UNKNOWN_PROMPT else self.task.prompt,
             answer=self.attempt.output,
             marks=Counter(span_mark(span) for span in self.spans),
+            traces=traces(span.data for span in self.spans),
         )
+
+
+def known_turns(source: ImportSource, keys: Sequence[str]) -> dict[str, UUID]:
+    """The attempts of those turns that a recording has told before, by their keys."""
+    found: dict[str, UUID] = {}
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        rows = source.turns.filter(key__in=keys[start : start + _KEYS_AT_ONCE])
+        found |= dict(rows.values_list("key", "attempt_id"))
+    return found
 
 
 def stored_turns(source: ImportSource) -> list[StoredTurn]:
@@ -88,7 +99,11 @@ def stored_turns(source: ImportSource) -> list[StoredTurn]:
 
 @dataclass(slots=True, kw_only=True)
 class ImportWriter:
-    """Collects what a session adds and writes it at once, so that the messages are numbered in one run."""
+    """Collects what a session adds and writes it at once, so that the messages are numbered in one run.
+
+    `parts` where each recording holds a part of the thread, as batches of traces do: times and counts then grow
+    together, and what failed in one part may have been answered in another.
+    """
 
     source: ImportSource
     agent: Agent
@@ -96,11 +111,13 @@ class ImportWriter:
     now: datetime
     policy: Policy
     ledger: Recorder
+    parts: bool = False
     tasks: dict[UUID, Task] = field(default_factory=dict)
     nodes: list[PlanNode] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
+    told: list[ToldTurn] = field(default_factory=list)
     filled: int = 0
     injected: set[str] | None = None
 
@@ -115,6 +132,7 @@ class ImportWriter:
             policy=self.policy,
         )
         rows.attempt.thread_id = self.source.thread_id
+        self._remember(turn, rows.attempt)
         self.nodes.append(rows.node)
         self.attempts.append(rows.attempt)
         self._inject(rows.task, turn)
@@ -129,6 +147,7 @@ class ImportWriter:
 
     def fill(self, known: StoredTurn, turn: PreparedTurn) -> None:
         """What this recording knows and the earlier one did not; what was removed by its age is not brought back."""
+        self._remember(turn, known.attempt)
         if known.task.pruned_at is not None:
             return
         self._inject(known.task, turn)
@@ -137,7 +156,7 @@ class ImportWriter:
         self._fill_spans(known, turn)
 
     def save(self, session: ImportedSession) -> Imported:
-        """Writes everything and one entry; nothing at all when nothing was added."""
+        """Writes everything and one entry; no more than how it was told when nothing was added."""
         imported = Imported(
             source=self.source.pk,
             form=session.form,
@@ -157,7 +176,11 @@ class ImportWriter:
             Message.objects.bulk_create(self.messages)
             Span.objects.bulk_create(self.spans, batch_size=500)
             self._record(session, imported)
+        ToldTurn.objects.bulk_create(self.told)
         return imported
+
+    def _remember(self, turn: PreparedTurn, attempt: Attempt) -> None:
+        self.told.append(ToldTurn(source=self.source, attempt=attempt, key=turn.key))
 
     def _number(self) -> None:
         if not self.messages:
@@ -217,13 +240,15 @@ class ImportWriter:
     def _fill_outcome(self, known: StoredTurn, turn: PreparedTurn) -> None:
         """Token counts and times that were missing; the answer where the earlier recording broke off before it."""
         changes: dict[str, Any] = {}
-        if turn.usage and not known.attempt.usage:
-            changes["usage"] = dict(turn.usage)
+        usage = self._usage(known.attempt, turn)
+        if usage != known.attempt.usage:
+            changes["usage"] = usage
         period = self._period(known.attempt, turn)
         if period is not None:
             changes |= {"started_at": period[0], "finished_at": period[1]}
             self._move_to(known, *period)
-        if turn.answer is not None and known.attempt.error in ("interrupted", "no_answer"):
+        unanswered = bool(known.attempt.error) if self.parts else known.attempt.error in ("interrupted", "no_answer")
+        if turn.answer is not None and unanswered:
             changes |= {"status": AttemptStatus.COMPLETED, "output": turn.answer.text, "error": "", "error_detail": ""}
             PlanNode.objects.filter(pk=known.node.pk).update(status=NodeStatus.COMPLETED.value)
             Task.objects.filter(pk=known.task.pk).update(status=TaskStatus.COMPLETED)
@@ -231,6 +256,13 @@ class ImportWriter:
         if changes:
             Attempt.objects.filter(pk=known.attempt.pk).update(**changes)
             self.filled += 1
+
+    def _usage(self, attempt: Attempt, turn: PreparedTurn) -> dict[str, int]:
+        """The first counts stand; those of parts are each a lower bound of the whole."""
+        known: dict[str, int] = attempt.usage
+        if not self.parts:
+            return known or dict(turn.usage)
+        return {name: max(known.get(name, 0), turn.usage.get(name, 0)) for name in sorted({*known, *turn.usage})}
 
     def _period(self, attempt: Attempt, turn: PreparedTurn) -> tuple[datetime, datetime] | None:
         """When the turn ran by both recordings, where that is not what is stored."""
@@ -254,7 +286,7 @@ class ImportWriter:
         for span, place in zip(turn.spans, found, strict=True):
             if place is not None:
                 self._complete(known.spans[place], span)
-        if not added:
+        if not added and not self.parts:
             return
         after: dict[int, list[Span]] = {}
         for place, behind in added:
@@ -262,7 +294,7 @@ class ImportWriter:
         order = [*after.get(0, [])]
         for count, span in enumerate(known.spans, start=1):
             order += [span, *after.get(count, [])]
-        self._renumber(known, order)
+        self._renumber(known, sorted(order, key=lambda span: span.at) if self.parts else order)
 
     def _renumber(self, known: StoredTurn, order: Sequence[Span]) -> None:
         """New spans take their place among the old ones; cited spans keep their identity, only the number moves."""
@@ -283,8 +315,8 @@ class ImportWriter:
         changes: dict[str, Any] = {}
         if old.status == "started" and new.status != "started":
             changes |= {"status": new.status, "text": new.text, "data": new.data, "findings": new.findings}
-        if old.at >= self.source.imported_at > new.at:
-            changes["at"] = new.at
+        if old.at > new.at and (self.parts or old.at >= self.source.imported_at > new.at):
+            changes["at"] = old.at = new.at
         if changes:
             Span.objects.filter(pk=old.pk).update(**changes)
             self.filled += 1

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from apps.conductor import story, teams
 from apps.conductor.runner import Runner
+from apps.conductor.webhooks.sending import deliver
 from apps.providers.services.requests import encode_request
 
 Job = Callable[[UUID], None]
@@ -29,4 +30,5 @@ def everyday_jobs() -> Mapping[str, Job]:
         "land": story.land,
         "remove": story.remove,
         "render": teams.render,
+        "webhooks": deliver,
     }

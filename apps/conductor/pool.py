@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connections
+from django.db import close_old_connections, connections
 from structlog.contextvars import bound_contextvars
 
 from apps.conductor import wake as waking
@@ -29,7 +29,10 @@ _JOB_THREADS = 4
 
 
 class Threads:
-    """A few named threads that take work from one queue; each closes its database connection when it ends."""
+    """A few named threads that take work from one queue.
+
+    Each gives up a database connection that has been cut before it goes on, and closes its own when it ends.
+    """
 
     def __init__(self, name: str, count: int) -> None:
         self._name, self._count = name, count
@@ -60,6 +63,7 @@ class Threads:
             while (work := self._queue.get()) is not None:
                 with self._lock:
                     self._waiting -= 1
+                close_old_connections()
                 work()
         finally:
             connections.close_all()
@@ -131,6 +135,7 @@ class EmbeddedPool:
                     self._changed.notify_all()
                     return
                 self._asked.discard(key)
+            close_old_connections()
             with bound_contextvars(job=job, subject=str(subject)):
                 try:
                     self._jobs[job](subject)

@@ -9,12 +9,15 @@ from uuid import UUID
 from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
 from apps.conductor.teams import render_first
-from apps.context.services.snapshot import Compiled, Occasion, take_snapshots
+from apps.context.services.snapshot import Compiled, Material, Occasion, take_snapshots
 from apps.ledger.queries import ask
-from apps.memory.selectors import agents_with_landings, segment_tasks
+from apps.memory.selectors import agents_with_landings
 from apps.memory.services.landing.reconcile import Drifted, available_notes
-from apps.tasks.selectors import WorkOrder, work_orders
+from apps.tasks.graphs import node_states
+from apps.tasks.selectors import WorkOrder, thread_lines, work_orders
+from apps.tasks.services.attempts import held_attempts
 from apps.tasks.services.claim import Claimed
+from apps.tasks.services.log import log_end
 from apps.teams.selectors import home_at, workspace_at
 from tikitaka.policy import Policy
 from tikitaka.ports import Launch
@@ -34,23 +37,26 @@ def prepare(claimed: Sequence[Claimed], *, policy: Policy) -> list[Prepared]:
     """Prepares attempts of one team that were claimed together; what is no longer held is left out."""
     if not claimed:
         return []
-    found, holders = ask(
-        work_orders([item.node for item in claimed]), agents_with_landings([item.agent for item in claimed])
+    tasks = list({item.task for item in claimed})
+    found, holders, (bound, now), threads, graphs, held = ask(
+        work_orders([item.node for item in claimed]),
+        agents_with_landings([item.agent for item in claimed]),
+        log_end(claimed[0].team),
+        thread_lines(tasks),
+        node_states(tasks),
+        held_attempts([item.attempt for item in claimed]),
     )
     orders = {order.node: order for order in found}
-    threads = _threads(found)
     occasions = {
         item.attempt: Occasion(
-            claimed=item,
-            order=orders[item.node],
-            segment_tasks=threads[item.task],
-            available_notes=_available(item) if item.agent in holders else (),
+            claimed=item, order=orders[item.node], available_notes=_available(item) if item.agent in holders else ()
         )
         for item in claimed
     }
+    material = Material(threads=threads, graphs=graphs, held=held, bound=bound, at=now)
     return [
         _prepared(occasions[compiled.attempt], compiled, policy)
-        for compiled in take_snapshots(team=claimed[0].team, occasions=list(occasions.values()))
+        for compiled in take_snapshots(material, list(occasions.values()))
     ]
 
 
@@ -64,11 +70,6 @@ def report_drift(organization: UUID, team: UUID, drifted: Sequence[Drifted]) -> 
             subject=f"agent {item.agent} {item.file}",
             detail=item.fault,
         )
-
-
-def _threads(orders: Sequence[WorkOrder]) -> dict[UUID, tuple[UUID, ...]]:
-    """For each task the tasks of its segment in order; a task without a segment is alone."""
-    return {order.task: tuple(segment_tasks(order.segment) or [order.task]) for order in orders}
 
 
 def _available(claimed: Claimed) -> tuple[UUID, ...]:

@@ -1,4 +1,4 @@
-"""Retention: the words of finished tasks go after a time. Rows, numbers, digests and the ledger stay.
+"""Retention: the words of finished tasks go after a time, and the log of webhooks. All other rows and the ledger stay.
 
 Deciding and removing are guarded by rows like everything else, so it may stop anywhere and go on at any time.
 """
@@ -6,17 +6,18 @@ Deciding and removing are guarded by rows like everything else, so it may stop a
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from apps.conductor.import_rows import UNKNOWN_PROMPT
-from apps.conductor.models import ImportSource
+from apps.conductor.models import ImportSource, WebhookDelivery, WebhookEndpoint
 from apps.context.models import ContextSnapshot
 from apps.ledger import clock
 from apps.ledger.services import recording
+from apps.ledger.writing import writing
 from apps.memory.selectors import prunable_tasks, uncovered_nodes
 from apps.tasks.models import Attempt, Message, Span, Task
 from apps.tasks.services.log import lock_scheduler
@@ -35,7 +36,30 @@ def prune(*, policy: Policy, batches: int | None = None) -> Counter[str]:
         while more and (batches is None or removed["batches"] < batches):
             done, more = _prune_batch(task, policy)
             removed += done
+    more = True
+    while more and (batches is None or removed["batches"] < batches):
+        deliveries = _prune_deliveries(policy)
+        removed, more = removed + deliveries, bool(deliveries)
     return removed
+
+
+def _prune_deliveries(policy: Policy) -> Counter[str]:
+    """A batch of the log of webhooks, and endpoints that were removed and have no log any more."""
+    before = _logged_until(policy)
+    chosen = list(_old_deliveries(before).order_by("created_at").values_list("pk", flat=True)[:_ROWS_AT_ONCE])
+    with writing():
+        count, _ = WebhookDelivery.objects.filter(pk__in=chosen).delete()
+        WebhookEndpoint.objects.filter(removed_at__lte=before, deliveries=None).delete()
+    return Counter(deliveries=count, batches=1) if count else Counter()
+
+
+def _old_deliveries(before: datetime) -> QuerySet[WebhookDelivery]:
+    settled = Q(delivered_at__lte=before) | Q(gave_up_at__lte=before)
+    return WebhookDelivery.objects.filter(settled, created_at__lte=before)
+
+
+def _logged_until(policy: Policy) -> datetime:
+    return clock.now() - timedelta(seconds=policy.webhook_log_s)
 
 
 def prunable(*, policy: Policy) -> Counter[str]:
@@ -46,6 +70,7 @@ def prunable(*, policy: Policy) -> Counter[str]:
         found["tasks"] += task.pruned_at is None
         for name, rows in _words(task).items():
             found[name] += rows.count()
+    found["deliveries"] = _old_deliveries(_logged_until(policy)).count()
     return found
 
 

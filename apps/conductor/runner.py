@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,13 +16,15 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.db import DataError, IntegrityError, close_old_connections, connections
 from structlog.contextvars import bound_contextvars
 
 from apps.conductor.capture import SpanCollector
 from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
+from apps.conductor.outage import AGAIN_S, AWAY, outlast
 from apps.conductor.preparation import Prepared, prepare
+from apps.conductor.story import go_on
 from apps.conductor.wake import wake
 from apps.ledger.services import recording
 from apps.memory.services.landing.skills import keep_catalogue
@@ -41,9 +43,7 @@ from tikitaka.scheduling.locks import contains, lock_prefixes
 
 log = structlog.get_logger(__name__)
 _WATCH_S = 1.0
-_AGAIN_S = 1.0
 _OFFER_S = 0.5
-_DATABASE_AWAY = (OperationalError, InterfaceError)
 _DATA_FAULTS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
 
 
@@ -99,7 +99,7 @@ class Runner:
                 self._write_each_alone(team, ends)
                 return
             self._put_back(team, ends)
-            if isinstance(error, _DATABASE_AWAY):
+            if isinstance(error, AWAY):
                 self._wake_later(team)
             raise
         if room <= len(claimed):
@@ -107,7 +107,7 @@ class Runner:
         self._wake_hungry(team)
         self._launch(claimed)
         if finished is not None:
-            self._go_on(finished)
+            go_on(finished)
 
     def _room_for(self, team: UUID, organization: UUID) -> int:
         """How many attempts may begin now; the rest of the free slots is kept for who runs less and waits."""
@@ -182,10 +182,10 @@ class Runner:
                 finished = self._write_or_refuse(team, ended)
             except BaseException as error:
                 self._put_back(team, ends[place:])
-                if isinstance(error, _DATABASE_AWAY):
+                if isinstance(error, AWAY):
                     self._wake_later(team)
                 raise
-            self._go_on(finished)
+            go_on(finished)
         wake("dispatch", team)
 
     def _write_or_refuse(self, team: UUID, ended: Ended) -> Finished:
@@ -211,7 +211,7 @@ class Runner:
             if not self._stopping.is_set():
                 wake("dispatch", team)
 
-        timer = threading.Timer(_AGAIN_S, again)
+        timer = threading.Timer(AGAIN_S, again)
         timer.daemon = True
         timer.start()
 
@@ -283,31 +283,34 @@ class Runner:
         for team in {claimed.team, *hungry}:
             wake("dispatch", team)
 
-    def _go_on(self, finished: Finished) -> None:
-        for task in finished.settled_tasks:
-            wake("settle", task)
-        for task in finished.going_on:
-            wake("consider_drift", task)
-
     def _watch(self) -> None:
         """Renews leases, and stops what has lost its lease or whose task is being cancelled elsewhere."""
-        waited = 0.0
-        while not self._stopping.wait(_WATCH_S):
-            waited += _WATCH_S
-            live = dict(self._live)
-            if not live:
-                continue
-            try:
-                if waited >= self._policy.lease_renew_s:
-                    waited = 0.0
-                    held = renew(list(live), policy=self._policy)
-                    self._stop_those(item for key, item in live.items() if key not in held)
-                tasks = {item.claimed.task for item in live.values()}
-                cancelling = Task.objects.filter(pk__in=tasks, cancel_requested_at__isnull=False)
-                doomed = set(cancelling.values_list("pk", flat=True))
-                self._stop_those(item for item in live.values() if item.claimed.task in doomed)
-            except Exception:
-                log.exception("leases could not be renewed")
+        renewed = time.monotonic()
+        try:
+            while not self._stopping.wait(_WATCH_S):
+                live = dict(self._live)
+                if not live:
+                    continue
+                try:
+                    if time.monotonic() - renewed >= self._policy.lease_renew_s:
+                        self._renew(live)
+                        renewed = time.monotonic()
+                    self._stop_cancelled(live)
+                except Exception:
+                    log.exception("leases could not be renewed")
+                close_old_connections()
+        finally:
+            connections.close_all()
+
+    def _renew(self, live: Mapping[UUID, Live]) -> None:
+        held = renew(list(live), policy=self._policy)
+        self._stop_those(item for key, item in live.items() if key not in held)
+
+    def _stop_cancelled(self, live: Mapping[UUID, Live]) -> None:
+        tasks = {item.claimed.task for item in live.values()}
+        cancelling = Task.objects.filter(pk__in=tasks, cancel_requested_at__isnull=False)
+        doomed = set(cancelling.values_list("pk", flat=True))
+        self._stop_those(item for item in live.values() if item.claimed.task in doomed)
 
     def _stop_those(self, doomed: Iterable[Live]) -> None:
         for item in doomed:
@@ -335,7 +338,10 @@ def _redacted(claimed: Claimed, end: RunEnd) -> Ended:
 def run_attempt(
     prepared: Prepared, cancelled: threading.Event, *, policy: Policy, runtimes: Callable[[str], AgentRuntime] = runtime
 ) -> RunEnd:
-    """Runs one prepared attempt to its end, storing its spans as they come."""
+    """Runs one prepared attempt to its end, storing its spans as they come.
+
+    What the agent did is not lost because the database is away for a while: longer than a lease would be in vain.
+    """
     claimed, order = prepared.claimed, prepared.order
     collector = SpanCollector(attempt=claimed.attempt, fence=claimed.fence, policy=policy)
 
@@ -344,8 +350,13 @@ def run_attempt(
         return cancelled.is_set()
 
     end = runtimes(order.runtime).run(prepared.launch, on_line=collector.feed, cancelled=stopped)
+    return outlast(lambda: _store_end(prepared, collector, end), patience_s=policy.lease_s, stop=cancelled)
+
+
+def _store_end(prepared: Prepared, collector: SpanCollector, end: RunEnd) -> RunEnd:
+    """What is known once the program has ended; all but the last step may be done twice."""
+    claimed, order = prepared.claimed, prepared.order
     collector.store()
-    _report_outside(prepared, collector.changed_files)
     keep_catalogue(agent=claimed.agent)
     thread_id = clean_thread_id(end.thread_id or "")
     if thread_id and thread_id == end.thread_id and order.remembers:  # a changed name would name another thread
@@ -356,6 +367,7 @@ def run_attempt(
             thread_id=thread_id,
             shown_to_seq=prepared.compiled.to_seq_inclusive,
         )
+    _report_outside(prepared, collector.changed_files)  # an incident counts how often it was seen
     return _counted(replace(end, thread_id=thread_id), prepared.launch.prompt)
 
 

@@ -38,6 +38,7 @@ from apps.providers.language import extractor, planner
 from apps.providers.services.vectors import EncoderOff, vectors_for
 from apps.tasks.models import Attempt, PlanNode, PlanSource, Task
 from apps.tasks.services.budgets import charge_call, refuse_call
+from apps.tasks.services.finish import Finished
 from apps.tasks.services.plan import AgentRetired, requeue_planning, save_plan, start_planning
 from apps.tasks.services.stop import cancel_task, resume_task
 from apps.tasks.services.submit import Submitted, submit_task
@@ -199,6 +200,14 @@ def _record_call(task: Task, request: ModelRequest, reply: ModelReply, outcome: 
 # --- 3 to 6. Schedule, inject, run, settle: apps.conductor.runner
 
 
+def go_on(finished: Finished) -> None:
+    """Ends have been written, by a worker of ours or by somebody else's: what they led to is looked at."""
+    for task in finished.settled_tasks:
+        wake("settle", task)
+    for task in finished.going_on:
+        wake("consider_drift", task)
+
+
 def settle(task: UUID) -> None:
     """A task has ended: its segment may be ready to be distilled, and what waited for its agents may run."""
     wake_flushes()
@@ -213,11 +222,14 @@ def cancel(*, actor: Principal, task: Task) -> None:
     wake_flushes()
 
 
-def resume(*, actor: Principal, task: Task) -> None:
-    """Runs again what did not finish. The segment's automatic notes are taken back, its flush waits again."""
+def resume(*, actor: Principal, task: Task, node: UUID | None = None) -> None:
+    """Runs again what did not finish, or one node of it and what that blocked.
+
+    The segment's automatic notes are taken back, its flush waits again.
+    """
     authorize(actor, Permission.TASK_RUN, task.team, organization=task.organization_id, object_id=task.pk)
     with recording(task.organization_id, actor=actor.actor) as ledger:
-        resume_task(actor=actor, task=task)
+        resume_task(actor=actor, task=task, node=node)
         segment = _segment_of(task)
         if segment is not None:
             reset_segment_notes(segment=segment, ledger=ledger)

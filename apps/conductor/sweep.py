@@ -7,13 +7,16 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from apps.accounts.services.tokens import forget_attempt_tokens
 from apps.conductor.budgets import report_exhausted
 from apps.conductor.incidents import close_cured, open_incident
 from apps.conductor.models import Incident, IncidentKind, LogCheck
 from apps.conductor.preparation import report_drift
+from apps.conductor.remote import ON_ITS_MACHINE
 from apps.conductor.retention import prune
 from apps.conductor.story import wake_flushes
 from apps.conductor.wake import wake
+from apps.conductor.webhooks.selectors import due_endpoints
 from apps.ledger import clock
 from apps.ledger.selectors import logs, verify_log
 from apps.ledger.services import recording
@@ -59,6 +62,7 @@ def sweep() -> Counter[str]:
     for task in Task.objects.filter(status=TaskStatus.QUEUED, segment_id__isnull=False).values_list("pk", flat=True):
         found["unplanned_tasks"] += 1
         wake("plan", task)
+    forget_attempt_tokens()
     clear_requests()
     for request in waiting_requests():
         found["unencoded_texts"] += 1
@@ -68,6 +72,9 @@ def sweep() -> Counter[str]:
     found["expired_notes"] = sum(expire_note(note=note) for note in expired_notes(clock.now()))
     _sweep_files(found)
     found["spent_budgets"] = report_exhausted()
+    for endpoint in due_endpoints(clock.now()):
+        found["due_webhooks"] += 1
+        wake("webhooks", endpoint)
     _report_stuck()
     return found
 
@@ -150,7 +157,8 @@ def _report_unknown(agent: Agent) -> None:
 
 def _close_mended(agent: Agent, broken: set[str]) -> None:
     prefix = f"agent {agent.pk} "
-    for incident in Incident.objects.filter(kind=IncidentKind.DRIFT, closed_at=None, subject__startswith=prefix):
+    here = Incident.objects.filter(kind=IncidentKind.DRIFT, closed_at=None, subject__startswith=prefix)
+    for incident in here.exclude(subject__endswith=ON_ITS_MACHINE):  # those are mended by what the machine reports
         if incident.subject.removeprefix(prefix) not in broken:
             close_cured(organization=agent.organization_id, kind=IncidentKind.DRIFT, subject=incident.subject)
 

@@ -25,7 +25,7 @@ from apps.tasks.models import PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from apps.teams.adapters import make_folders
 from apps.teams.hosts import require_here
-from apps.teams.models import Agent, Team, Workspace
+from apps.teams.models import HERE, Agent, Team, Workspace
 from apps.teams.selectors import active_agents
 from apps.teams.services import agents as agent_services
 from apps.teams.services import teams as team_services
@@ -54,18 +54,25 @@ def register_agent(
     name: str,
     description: str = "",
     instructions: str = "",
+    runtime: str = "process",
     command: Sequence[str] = (),
     remembers: bool = False,
+    delivery: str = HERE,
 ) -> Agent:
-    """A new agent with its workspace and its instructions file; it took no part in the notes that are there."""
+    """A new agent with its workspace and its instructions file; it took no part in the notes that are there.
+
+    With `delivery` remote its own machine keeps a copy of its governed files; the folder here stays their source.
+    """
     agent = agent_services.register_agent(
         actor=actor,
         team=team,
         name=name,
         description=description,
         instructions=instructions,
+        runtime=runtime,
         command=command,
         remembers=remembers,
+        delivery=delivery,
     )
     with recording(agent.organization_id) as ledger:
         deny_newcomers(team=agent.team_id, ledger=ledger)

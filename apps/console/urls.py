@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.console.views import health, home, live, metrics, notes, work
+from apps.console.views import health, home, live, metrics, notes, tokens, work
 
 app_name = "console"
 urlpatterns = [
@@ -15,6 +15,8 @@ urlpatterns = [
     path("tasks/<uuid:task>/resume/", work.resume, name="task-resume"),
     path("teams/<uuid:team>/close-thread/", work.close_thread, name="close-thread"),
     path("notes/new/", notes.new_note, name="note-new"),
+    path("tokens/new/", tokens.new_token, name="token-new"),
+    path("agents/<uuid:agent>/token/", tokens.new_agent_token, name="agent-token-new"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),

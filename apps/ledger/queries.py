@@ -17,6 +17,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+F = TypeVar("F")
 
 Rows = list[tuple[Any, ...]]
 
@@ -66,6 +67,10 @@ def ask(first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], /)
 def ask(
     first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], fifth: Query[E], /
 ) -> tuple[A, B, C, D, E]: ...
+@overload
+def ask(
+    first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], fifth: Query[E], sixth: Query[F], /
+) -> tuple[A, B, C, D, E, F]: ...
 
 
 def ask(*queries: Query[Any]) -> tuple[Any, ...]:

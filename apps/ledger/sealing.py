@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
 from apps.ledger.models import SealedValue, SubjectKey
+from apps.ledger.rows import equal, every, insert, instances
 from tikitaka.ledger.entries import commitment
 
 _NONCE = 12
@@ -71,7 +72,8 @@ def store(organization: UUID, fields: Sequence[SealedField]) -> None:
         plain = json.dumps({"salt": item.salt.hex(), "value": item.value}).encode()
         ciphertext = nonce + AESGCM(key).encrypt(nonce, plain, _bound_to(item.entry, item.field))
         rows.append(SealedValue(entry_id=item.entry, field=item.field, ciphertext=ciphertext, key=row))
-    SealedValue.objects.bulk_create(rows)
+    if rows:
+        insert(*rows)
 
 
 def open_value(sealed: SealedValue) -> Opened | None:
@@ -86,6 +88,22 @@ def open_value(sealed: SealedValue) -> Opened | None:
     return Opened(value=document["value"], salt=bytes.fromhex(document["salt"]))
 
 
+def seal_text(organization: UUID, subject: str, text: str, *, bound_to: UUID) -> bytes:
+    """Text that is kept beside the ledger under a key of the same kind; another sealing key finds it as well."""
+    _, key = _key_of(organization, subject)
+    nonce = os.urandom(_NONCE)
+    return nonce + AESGCM(key).encrypt(nonce, text.encode(), bound_to.bytes)
+
+
+def open_text(organization: UUID, subject: str, data: bytes, *, bound_to: UUID) -> str:
+    """What seal_text sealed. Raises InvalidTag when its key is gone, or when it was sealed for something else."""
+    row = SubjectKey.objects.filter(organization_id=organization, subject=subject).first()
+    if row is None or row.wrapped is None or len(data) <= _NONCE:
+        raise InvalidTag
+    key = _unwrap(bytes(row.wrapped), organization, subject)
+    return AESGCM(key).decrypt(data[:_NONCE], data[_NONCE:], bound_to.bytes).decode()
+
+
 def matches(sealed: SealedValue, expected: str | None) -> bool:
     """True when the sealed value, if it can still be opened, is the one that the header commits to."""
     try:
@@ -96,12 +114,20 @@ def matches(sealed: SealedValue, expected: str | None) -> bool:
 
 
 def _key_of(organization: UUID, subject: str) -> tuple[SubjectKey, bytes]:
-    row, _ = SubjectKey.objects.get_or_create(
-        organization_id=organization, subject=subject, defaults={"wrapped": _wrapped_key(organization, subject)}
-    )
+    known = instances(SubjectKey, every((equal("organization_id", organization), equal("subject", subject)))).ask()
+    row = known[0] if known else _new_key(organization, subject)
     if row.wrapped is None:
         raise RuntimeError("the key of this subject was destroyed")
     return row, _unwrap(bytes(row.wrapped), organization, subject)
+
+
+def _new_key(organization: UUID, subject: str) -> SubjectKey:
+    """Made here, or by somebody else at the same time."""
+    wrapped = _wrapped_key(organization, subject)
+    row, _ = SubjectKey.objects.get_or_create(
+        organization_id=organization, subject=subject, defaults={"wrapped": wrapped}
+    )
+    return row
 
 
 def rewrapped(row: SubjectKey, *, old: str) -> bytes | None:

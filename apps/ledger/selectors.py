@@ -44,6 +44,39 @@ class Head:
     denials: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """A place between two entries: everything before `seq` of this log, and every log before it, has been read."""
+
+    log: UUID
+    seq: int
+
+
+def end_of_log(organization: UUID) -> Position | None:
+    """Behind the last entry; None while the organization has no log."""
+    row = Log.objects.filter(organization_id=organization).order_by("-incarnation").values_list("pk", "size").first()
+    return None if row is None else Position(log=row[0], seq=row[1])
+
+
+def entries_from(organization: UUID, position: Position | None, *, types: tuple[str, ...], limit: int) -> list[Entry]:
+    """The next entries of these types, at most `limit`. An entry never appears before one with a lower number.
+
+    The head of a log is locked until its entries are committed, so nothing is passed over that would come later.
+    """
+    chain = list(Log.objects.filter(organization_id=organization).order_by("incarnation").values_list("pk", flat=True))
+    start = 0 if position is None else position.seq
+    if position is not None:
+        chain = chain[chain.index(position.log) :]
+    found: list[Entry] = []
+    for log in chain:
+        rows = Entry.objects.filter(log_id=log, type__in=types, seq__gte=start).order_by("seq")
+        found += rows[: limit - len(found)]
+        if len(found) == limit:
+            break
+        start = 0
+    return found
+
+
 def logs(organization: UUID | None = None) -> QuerySet[Log]:
     """All logs, or those of one organization, oldest first."""
     found = Log.objects.order_by("origin")

@@ -1,6 +1,7 @@
 """Hand-written statements through Django's own connection, for the few places that every transition passes.
 
-The object mapper costs several times what SQLite itself does; see benchmarks/dag.py.
+The object mapper costs several times what SQLite itself does, and PostgreSQL plans what it gets through Django's
+cursors anew each time; see benchmarks/dag.py.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
@@ -21,6 +22,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 _ONE_ROW = re.compile(r"(.* VALUES )(\(%s(?:, %s)*\))((?: ON CONFLICT [^%]*)?)")
 _ROWS_AT_ONCE = 500
+_PLANNED_AT = 3
 _ONE_BY_ONE = nullcontext()
 _PLAIN = frozenset({str, int, bool, type(None)})
 _NATIVE = {"sqlite": _PLAIN, "postgresql": _PLAIN | {UUID, datetime}}
@@ -34,23 +36,24 @@ def listened_to(database: BaseDatabaseWrapper) -> bool:
 class Statements:
     """Several statements over one cursor: `with Statements() as database`.
 
-    Inside a transaction on SQLite that is the driver's own cursor, since Django's costs more than a short statement
-    itself; Django's stays wherever somebody listens to the statements.
+    That is the driver's own cursor, by which PostgreSQL keeps the plan of what it is often asked and SQLite is spared
+    what Django's costs; Django's stays wherever somebody listens to the statements.
     """
 
     __slots__ = ("_answer", "_cursor", "_database", "_direct", "_native", "vendor")
 
     def __init__(self) -> None:
-        database = self._database = connections[DEFAULT_DB_ALIAS]
+        database: Any = connections[DEFAULT_DB_ALIAS]  # each kind has the errors of its driver
+        self._database = database
         self.vendor = database.vendor
         self._native = _NATIVE[self.vendor]
-        self._direct = self.vendor == "sqlite" and database.in_atomic_block and not listened_to(database)
+        self._direct = not listened_to(database)
         self._cursor: Any = None
         self._answer: _Answer | None = None
 
     def __enter__(self) -> Self:
         if self._direct:
-            self._database.validate_no_broken_transaction()
+            _ready(self._database)
         return self
 
     def __exit__(
@@ -78,15 +81,16 @@ class Statements:
         """Runs one statement for every row."""
         if len(rows) == 1:
             self.send(statement, rows[0])
-        elif rows and not self._direct and (insert := _ONE_ROW.fullmatch(statement)):
+        elif rows and not self._one_by_one and (insert := _ONE_ROW.fullmatch(statement)):
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 self._insert(insert, rows[start : start + _ROWS_AT_ONCE])
         elif _batch.get() is not None:
             for row in rows:
                 self.send(statement, row)
         elif rows:
-            prepared = [self._parameters(row) for row in rows]
-            self._open().executemany(_bare(statement) if self._direct else statement, prepared)
+            prepared, cursor = [self._parameters(row) for row in rows], self._open()
+            with _planned_once(self._database):
+                cursor.executemany(self._spelled(statement), prepared)
 
     def send(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Runs a statement; inside `together()` its rows may be asked for only behind the block."""
@@ -95,14 +99,27 @@ class Statements:
             self._answer = batch.add(statement, self._parameters(parameters))
             return
         self._answer = None
-        self._open().execute(_bare(statement) if self._direct else statement, self._parameters(parameters))
+        cursor = self._open()
+        try:
+            with _planned_once(self._database):
+                cursor.execute(self._spelled(statement), self._parameters(parameters))
+        except self._database.Database.Error as error:
+            self._raise_as_djangos(error)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows of what was sent."""
         if self._answer is not None:
             return self._answer.read()
-        rows: list[tuple[Any, ...]] = self._cursor.fetchall()
+        try:
+            rows: list[tuple[Any, ...]] = self._cursor.fetchall()
+        except self._database.Database.Error as error:
+            self._raise_as_djangos(error)
         return rows
+
+    def _raise_as_djangos(self, error: Exception) -> NoReturn:
+        """The driver's own cursor raises the driver's own errors."""
+        self._database.wrap_database_errors.__exit__(type(error), error, error.__traceback__)
+        raise error
 
     def _insert(self, insert: re.Match[str], rows: Sequence[Sequence[Any]]) -> None:
         """One INSERT for many rows: one way to the server and back instead of one for each."""
@@ -111,8 +128,16 @@ class Statements:
 
     def _open(self) -> Any:
         if self._cursor is None:
-            self._cursor = self._database.connection.cursor() if self._direct else self._database.cursor()
+            self._cursor = _drivers_cursor(self._database) if self._direct else self._database.cursor()
         return self._cursor
+
+    @property
+    def _one_by_one(self) -> bool:
+        """Many rows are many statements: the way to SQLite is short."""
+        return self._direct and self.vendor == "sqlite"
+
+    def _spelled(self, statement: str) -> str:
+        return _bare(statement) if self._one_by_one else statement
 
     def _parameters(self, values: Iterable[Any]) -> list[Any]:
         """Python values as the database takes them: ids, times and JSON documents differ between the two."""
@@ -138,28 +163,44 @@ class _Answer:
 
 
 class _Batch:
-    """Statements that go to the server as one message: parameters are bound in the client, as Django does by default.
+    """Statements that go to the server one behind the other, before the first of them is answered.
 
     The server sees them one after the other, each with a view of its own on what others have committed.
     """
 
     def __init__(self) -> None:
-        self._statements: list[str] = []
-        self._parameters: list[Any] = []
-        self._answers: list[_Answer] = []
+        self._sent: list[tuple[str, Sequence[Any], _Answer]] = []
 
     def add(self, statement: str, parameters: Sequence[Any]) -> _Answer:
-        self._statements.append(statement)
-        self._parameters += parameters
-        self._answers.append(answer := _Answer())
+        answer = _Answer()
+        self._sent.append((statement, parameters, answer))
         return answer
 
     def run(self) -> None:
-        if not self._statements:
+        if not self._sent:
             return
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-            cursor.execute(";\n".join(self._statements), self._parameters)
-            for place, answer in enumerate(self._answers):
+        database = connections[DEFAULT_DB_ALIAS]
+        if listened_to(database):
+            self._run_as_one(database)
+        else:
+            _ready(database)
+            with database.wrap_database_errors:
+                self._run_prepared(database)
+
+    def _run_prepared(self, database: BaseDatabaseWrapper) -> None:
+        cursors = [_drivers_cursor(database) for _ in self._sent]
+        with _planned_once(database), database.connection.pipeline():
+            for cursor, (statement, parameters, _) in zip(cursors, self._sent, strict=True):
+                cursor.execute(statement, parameters)
+        for cursor, (_, _, answer) in zip(cursors, self._sent, strict=True):
+            answer.fill(cursor.fetchall() if cursor.pgresult.nfields else [])
+
+    def _run_as_one(self, database: BaseDatabaseWrapper) -> None:
+        """As one text, which whoever listens hears of once."""
+        values = [value for _, parameters, _ in self._sent for value in parameters]
+        with database.cursor() as cursor:
+            cursor.execute(";\n".join(statement for statement, _, _ in self._sent), values)
+            for place, (_, _, answer) in enumerate(self._sent):
                 if place:
                     cursor.nextset()
                 answer.fill(cursor.fetchall() if cursor.description else [])
@@ -172,6 +213,45 @@ _batch: ContextVar[_Batch | None] = ContextVar("batch", default=None)
 def _bare(statement: str) -> str:
     """A statement in the form that SQLite's driver takes."""
     return statement.replace("%s", "?").replace("%%", "%")
+
+
+def _ready(database: BaseDatabaseWrapper) -> None:
+    """What Django does before it gives out a cursor."""
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    database.validate_no_broken_transaction()
+
+
+def _drivers_cursor(database: BaseDatabaseWrapper) -> Any:
+    if database.vendor == "sqlite":
+        return database.connection.cursor()
+    from psycopg import Cursor
+
+    return Cursor(database.connection)
+
+
+class _planned_once:  # noqa: N801 reads as a statement, and a class costs less to enter than a generator
+    """What is sent inside is planned once it has been asked some times on this connection.
+
+    Only that: of what Django sends the driver would keep every text with its values. After an error the driver may
+    believe in a plan that the server has not, which a rollback ends and, where there is none, a new connection.
+    """
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: BaseDatabaseWrapper) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        if self._database.vendor == "postgresql":
+            self._database.connection.prepare_threshold = _PLANNED_AT
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._database.vendor != "postgresql":
+            return
+        self._database.connection.prepare_threshold = None
+        if error is not None and not self._database.in_atomic_block:
+            self._database.close()
 
 
 def together() -> AbstractContextManager[object]:
@@ -217,9 +297,19 @@ def marks(values: Sequence[Any]) -> str:
     return ", ".join(["%s"] * len(values))
 
 
-def for_update() -> str:
-    """Locks the rows of a SELECT where the database has row locks; SQLite has one writer anyway."""
-    return " FOR UPDATE" if connection.vendor == "postgresql" else ""
+def for_update(*, no_key: bool = False) -> str:
+    """Locks the rows of a SELECT where the database has row locks; SQLite has one writer anyway.
+
+    With `no_key` others may go on to point at them.
+    """
+    if connection.vendor != "postgresql":
+        return ""
+    return " FOR NO KEY UPDATE" if no_key else " FOR UPDATE"
+
+
+def stored(values: Iterable[Any]) -> list[Any]:
+    """Python values as the database takes them."""
+    return [_parameter(connections[DEFAULT_DB_ALIAS], value) for value in values]
 
 
 def _parameter(database: BaseDatabaseWrapper, value: Any) -> Any:

@@ -57,6 +57,15 @@ class writing(transaction.Atomic):  # noqa: N801 reads as a statement, and a cla
             if self._alone:
                 _writer.release()
 
+    def commit_may_travel(self) -> bool:
+        """Whether the last statements may take the commit with them: Django's own then finds nothing to do.
+
+        True of the outermost block on PostgreSQL that nothing inside has doomed.
+        """
+        database = self._database
+        outermost = len(database.atomic_blocks) == 1 and database.commit_on_exit and not database.savepoint_ids
+        return database.vendor == "postgresql" and outermost and not database.needs_rollback
+
     def _begin(self, database: BaseDatabaseWrapper) -> None:
         """Leaves the connection in the state in which Django's own outermost block leaves it."""
         database.close_if_health_check_failed()

@@ -68,6 +68,7 @@ class Segment(models.Model):
             models.UniqueConstraint(fields=["team"], condition=Q(status="open"), name="memory_one_open_segment"),
             models.CheckConstraint(condition=Q(status__in=SegmentStatus.values), name="memory_segment_status"),
         ]
+        indexes = [models.Index(fields=["organization", "id"], name="memory_segment_page")]
 
     def __str__(self) -> str:
         return str(self.pk)
@@ -114,7 +115,9 @@ class Note(models.Model):
     segment = models.ForeignKey(Segment, null=True, on_delete=models.PROTECT, related_name="notes")
     flush = models.ForeignKey(Flush, null=True, on_delete=models.PROTECT, related_name="notes")
     ordinal = models.PositiveSmallIntegerField(default=0)
-    source = models.CharField(max_length=16, help_text="extracted, sentence (verbatim, without a model), or person")
+    source = models.CharField(
+        max_length=16, help_text="extracted, sentence (verbatim, without a model), proposed (by an agent), or person"
+    )
     content = models.TextField()
     description = models.CharField(max_length=300)
     rationale = models.TextField(blank=True)
@@ -149,7 +152,10 @@ class Note(models.Model):
             models.UniqueConstraint(fields=["flush", "ordinal"], name="memory_note_once_per_flush"),
             models.CheckConstraint(condition=Q(status__in=[s.value for s in NoteStatus]), name="memory_note_status"),
         ]
-        indexes = [models.Index(fields=["team", "status"], name="memory_note_by_team_status")]
+        indexes = [
+            models.Index(fields=["team", "status"], name="memory_note_by_team_status"),
+            models.Index(fields=["organization", "id"], name="memory_note_page"),
+        ]
 
     def __str__(self) -> str:
         return self.skill_key
@@ -250,7 +256,10 @@ class Landing(models.Model):
             ),
             models.CheckConstraint(condition=Q(status__in=LandingStatus.values), name="memory_landing_status"),
         ]
-        indexes = [models.Index(fields=["agent", "status"], name="memory_landing_by_agent")]
+        indexes = [
+            models.Index(fields=["agent", "status"], name="memory_landing_by_agent"),
+            models.Index(fields=["organization", "id"], name="memory_landing_page"),
+        ]
 
     def __str__(self) -> str:
         return self.file
@@ -272,6 +281,23 @@ class GovernedFile(models.Model):
 
     def __str__(self) -> str:
         return self.file
+
+
+class RemoteFile(models.Model):
+    """What the agent's own machine said last of a governed file: the digest of it there, empty for unreadable."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    file = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64, blank=True)
+    confirmed_at = models.DateTimeField(help_text="when the machine said it last")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "file"], name="memory_one_remote_row_per_file")]
+
+    def __str__(self) -> str:
+        return f"{self.file} of {self.agent_id}"
 
 
 class SkillCatalogue(models.Model):

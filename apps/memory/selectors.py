@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from apps.accounts.selectors import containers_with
 from apps.ledger.queries import Query
-from apps.ledger.sql import as_uuid, fetch, marks
+from apps.ledger.rows import Condition, equal, every, instances
+from apps.ledger.sql import as_moment, as_uuid, fetch, marks
 from apps.memory.models import (
     Flush,
     FlushStatus,
@@ -206,17 +209,54 @@ def expired_notes(now: datetime) -> list[UUID]:
     return list(rows.values_list("pk", flat=True))
 
 
-def held_landings(agent: UUID) -> QuerySet[Landing]:
-    """What the record says the agent holds: landed, of an active note, not about to be removed."""
-    return (
-        Landing.objects.filter(
-            agent_id=agent,
-            status__in=[LandingStatus.LANDED, LandingStatus.DRIFTED],
-            note__status=NoteStatus.ACTIVE,
-            remove_requested_at__isnull=True,
-        )
-        .select_related("note")
-        .order_by("landed_at", "id")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What the record says an agent holds: a landing with as much of its note as whoever reads it needs."""
+
+    landing: UUID
+    note: UUID
+    agent: UUID
+    organization: UUID
+    team: UUID
+    file: str
+    block_digest: str
+    status: LandingStatus
+    content: str
+    description: str
+    severity: str
+    landed_at: datetime
+
+
+_HELD = (
+    "SELECT l.id, l.note_id, l.agent_id, l.organization_id, n.team_id, l.file, l.block_digest, l.status,"
+    " n.content, n.description, n.severity, l.landed_at, l.intended_at"
+    " FROM memory_landing l JOIN memory_note n ON n.id = l.note_id"
+    " WHERE l.agent_id = %s AND l.status IN ('landed', 'drifted') AND l.remove_requested_at IS NULL"
+    " AND n.status = 'active' ORDER BY l.landed_at, l.id"
+)
+
+
+def held_landings(agent: UUID) -> list[Held]:
+    """What an agent holds: landed, of an active note, not about to be removed; oldest first."""
+    return [_held(*row) for row in fetch(_HELD, [agent])]
+
+
+def _held(*row: Any) -> Held:
+    landing, note, agent, organization, team, file, block_digest, status, content, description, severity, *times = row
+    landed_at = next(moment for moment in map(as_moment, times) if moment is not None)
+    return Held(
+        landing=as_uuid(landing),
+        note=as_uuid(note),
+        agent=as_uuid(agent),
+        organization=as_uuid(organization),
+        team=as_uuid(team),
+        file=file,
+        block_digest=block_digest,
+        status=LandingStatus(status),
+        content=content,
+        description=description,
+        severity=severity,
+        landed_at=landed_at,
     )
 
 
@@ -247,4 +287,7 @@ def open_items(organization: UUID) -> QuerySet[ReviewItem]:
 
 def current_item(note: Note) -> ReviewItem | None:
     """The open review item of a note."""
-    return ReviewItem.objects.filter(note=note, closed_at__isnull=True, note_version=F("note__version")).first()
+    present = Condition("note_version = (SELECT version FROM memory_note WHERE memory_note.id = note_id)")
+    of_note = equal("note_id", note.pk)
+    found = instances(ReviewItem, every((of_note, equal("closed_at", None), present))).ask()
+    return found[0] if found else None

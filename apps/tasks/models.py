@@ -43,6 +43,7 @@ class SpanKind(models.TextChoices):
     FILE_CHANGE = "file_change"
     TOOL_CALL = "tool_call"
     AGENT_MESSAGE = "agent_message"
+    PROGRESS = "progress"
     ERROR = "error"
 
 
@@ -96,6 +97,7 @@ class Task(models.Model):
         ]
         indexes = [
             models.Index(fields=["team", "status"], name="tasks_by_team_status"),
+            models.Index(fields=["organization", "id"], name="tasks_page"),
             models.Index(fields=["settled_at"], condition=Q(pruned_at=None), name="tasks_not_pruned"),
             models.Index(fields=["pruned_at"], condition=Q(pruning=True), name="tasks_being_pruned"),
         ]

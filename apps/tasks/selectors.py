@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from apps.accounts.selectors import containers_with
-from apps.ledger.queries import Query
+from apps.ledger.queries import Query, Rows
 from apps.ledger.sql import as_uuid, document, marks
 from apps.tasks.models import Attempt, AttemptStatus, Task, TaskStatus, ThreadCursor
 from apps.teams.models import Team
@@ -30,18 +31,32 @@ def access_task(actor: Principal, task: UUID, permission: Permission) -> Task:
     return found
 
 
-def log_lines(tasks: Sequence[UUID]) -> Query[list[tuple[UUID, LogLine]]]:
-    """The messages of some tasks, each with its task, in the order of the team's log, without imported instructions.
+def thread_lines(tasks: Sequence[UUID]) -> Query[dict[UUID, list[LogLine]]]:
+    """The thread of work that each of some tasks belongs to: that of its segment, or its own where no segment owns it.
 
-    Hand-written, because every attempt reads the whole thread of work.
+    By task, since a segment may take a task in between this question and another. Each in the order of the team's log,
+    without imported instructions. Hand-written, because every attempt reads them.
     """
     return Query(
-        "SELECT m.task_id, m.id, m.seq, a.name, m.agent_id, m.node_id, n.role, m.text FROM tasks_message m"
+        "SELECT t.segment_id, t.id, m.id, m.seq, a.name, m.agent_id, m.node_id, n.role, m.text"
+        " FROM tasks_message m JOIN tasks_task t ON t.id = m.task_id"
         " LEFT JOIN teams_agent a ON a.id = m.agent_id LEFT JOIN tasks_plannode n ON n.id = m.node_id"
-        f" WHERE m.task_id IN ({marks(tasks)}) AND NOT m.injected ORDER BY m.seq",
-        tasks,
-        lambda rows: [(as_uuid(task), _log_line(*row)) for task, *row in rows],
+        f" WHERE m.task_id IN (SELECT id FROM tasks_task WHERE id IN ({marks(tasks)}) UNION"
+        " SELECT other.id FROM tasks_task mine JOIN tasks_task other ON other.segment_id = mine.segment_id"
+        f" WHERE mine.id IN ({marks(tasks)})) AND NOT m.injected ORDER BY m.seq",
+        [*tasks, *tasks],
+        _threads,
     )
+
+
+def _threads(rows: Rows) -> dict[UUID, list[LogLine]]:
+    lines: dict[UUID, list[LogLine]] = defaultdict(list)
+    threads: dict[UUID, list[LogLine]] = {}
+    for segment, task, *line in rows:
+        thread = lines[as_uuid(segment or task)]
+        thread.append(_log_line(*line))
+        threads[as_uuid(task)] = thread
+    return threads
 
 
 def _log_line(pk: Any, seq: int, name: str | None, agent: Any, node: Any, role: str | None, text: str) -> LogLine:
@@ -72,7 +87,6 @@ class WorkOrder:
     depends_on: tuple[int, ...]
     prompt: str
     first_seq: int
-    segment: UUID | None
     agent: UUID
     agent_name: str
     runtime: str
@@ -85,7 +99,7 @@ def work_orders(nodes: Sequence[UUID]) -> Query[list[WorkOrder]]:
     """The orders of some nodes."""
     return Query(
         'SELECT n.id, n.task_id, n."index", n.role, n.instruction, n.expected_output, n.work_area, n.globs, n.writes,'
-        " n.depends_on, t.prompt, t.first_seq, t.segment_id, a.id, a.name, a.runtime, a.command, a.remembers, w.path"
+        " n.depends_on, t.prompt, t.first_seq, a.id, a.name, a.runtime, a.command, a.remembers, w.path"
         " FROM tasks_plannode n JOIN tasks_task t ON t.id = n.task_id JOIN teams_agent a ON a.id = n.agent_id"
         f" JOIN teams_workspace w ON w.agent_id = a.id WHERE n.id IN ({marks(nodes)})",
         nodes,
@@ -107,13 +121,12 @@ def _work_order(row: tuple[Any, ...]) -> WorkOrder:
         depends_on=tuple(document(row[9])),
         prompt=row[10],
         first_seq=row[11],
-        segment=as_uuid(row[12]) if row[12] else None,
-        agent=as_uuid(row[13]),
-        agent_name=row[14],
-        runtime=row[15],
-        command=tuple(document(row[16])),
-        remembers=bool(row[17]),
-        workspace=row[18],
+        agent=as_uuid(row[12]),
+        agent_name=row[13],
+        runtime=row[14],
+        command=tuple(document(row[15])),
+        remembers=bool(row[16]),
+        workspace=row[17],
     )
 
 

@@ -9,7 +9,11 @@ from apps.accounts.models import OBJECT_PERMISSIONS, Organization
 from apps.ledger.ids import new_id
 from tikitaka.hosts import HOST_CHARS_MAX
 
-RUNTIMES = [("process", "process")]
+EXTERNAL = "external"  # somebody else's orchestrator leases the nodes of such an agent
+RUNTIMES = [("process", "process"), (EXTERNAL, EXTERNAL)]
+HERE = "here"
+REMOTE = "remote"  # the agent's own machine keeps a copy, and says what it holds
+DELIVERIES = [(HERE, HERE), (REMOTE, REMOTE)]
 
 
 class Team(models.Model):
@@ -87,6 +91,13 @@ class Workspace(models.Model):
     organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="+")
     agent = models.OneToOneField(Agent, on_delete=models.PROTECT, related_name="workspace")
     path = models.CharField(max_length=255, unique=True)
+    delivery = models.CharField(
+        max_length=8,
+        choices=DELIVERIES,
+        default=HERE,
+        db_default=HERE,
+        help_text="whether the agent works in this folder, or in a copy of its governed files on another machine",
+    )
     rendered_digest = models.CharField(
         max_length=64,
         blank=True,
@@ -96,8 +107,20 @@ class Workspace(models.Model):
         help_text="the profile from which the instructions file was rendered last",
     )
 
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(delivery__in=[name for name, _ in DELIVERIES]), name="teams_workspace_delivery"
+            ),
+        ]
+
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def is_remote(self) -> bool:
+        """True where the agent works on another machine, and this folder is only the source of what lies there."""
+        return self.delivery == REMOTE
 
 
 class TeamUserObjectPermission(UserObjectPermissionBase):

@@ -12,9 +12,10 @@ from django.db.models import F, QuerySet
 
 from apps.accounts.selectors import containers_with
 from apps.ledger.queries import Query, Rows
-from apps.ledger.sql import as_uuid
+from apps.ledger.rows import equal, led
+from apps.ledger.sql import as_uuid, fetch, for_update
 from apps.teams.hosts import require_here
-from apps.teams.models import Agent, Team, Workspace
+from apps.teams.models import EXTERNAL, Agent, Team, Workspace
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import NotFound
 from tikitaka.routing.profiles import AgentProfile
@@ -34,10 +35,23 @@ def active_agents(team: UUID) -> QuerySet[Agent]:
     return Agent.objects.filter(team_id=team, retired_at__isnull=True).order_by("position")
 
 
+def active_count(team: UUID) -> Query[int]:
+    """How many agents of a team are not retired."""
+    return Query(
+        "SELECT COUNT(*) FROM teams_agent WHERE team_id = %s AND retired_at IS NULL", [team], lambda rows: rows[0][0]
+    )
+
+
+def locked_open(team: UUID) -> Query[bool]:
+    """Whether a team is not archived; its row is locked against whoever archives it until the transaction ends."""
+    statement = f"SELECT 1 FROM teams_team WHERE id = %s AND archived_at IS NULL{for_update(no_key=True)}"  # noqa: S608
+    return Query(statement, [team], bool)
+
+
 def team_agents(team: UUID) -> dict[UUID, bool]:
     """Every agent of the team and whether it is active."""
-    rows = Agent.objects.filter(team_id=team).values_list("pk", "retired_at")
-    return {pk: retired_at is None for pk, retired_at in rows}
+    rows = fetch("SELECT id, retired_at FROM teams_agent WHERE team_id = %s", [team])
+    return {as_uuid(agent): retired_at is None for agent, retired_at in rows}
 
 
 def is_paused(team: Team) -> bool:
@@ -65,6 +79,15 @@ def gate(team: UUID) -> Query[Gate]:
     )
 
 
+def external_agents(team: UUID) -> Query[frozenset[UUID]]:
+    """The agents of a team that an orchestrator of somebody else runs."""
+    return Query(
+        "SELECT id FROM teams_agent WHERE team_id = %s AND runtime = %s",
+        [team, EXTERNAL],
+        lambda rows: frozenset(as_uuid(agent) for (agent,) in rows),
+    )
+
+
 def _gate(rows: Rows) -> Gate:
     organization, width, host, *switches = rows[0]
     return Gate(organization=as_uuid(organization), width=width, paused=any(switches), host=host)
@@ -84,7 +107,10 @@ def profile_digest(name: str, description: str, instructions: str) -> str:
 
 def workspace_of(agent: UUID) -> Workspace:
     """The agent's workspace row, with the team that says on which host it lies."""
-    return Workspace.objects.select_related("agent__team").get(agent_id=agent)
+    found = led(Workspace, equal("agent_id", agent), "agent__team").ask()
+    if not found:
+        raise Workspace.DoesNotExist
+    return found[0]
 
 
 def workspace_folder(workspace: Workspace) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.templatetags.static import static
 
 from config.broker import celery_settings
+from config.cache import shared_cache
 from config.env import Environment
 from config.hosts import host_name, host_names
 from config.logs import configure_structlog, logging_settings
@@ -31,6 +32,9 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "guardian",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "apps.ledger",
     "apps.accounts",
     "apps.providers",
@@ -40,6 +44,8 @@ INSTALLED_APPS = [
     "apps.memory",
     "apps.conductor",
     "apps.audit",
+    "apps.api",
+    "apps.mcp",
     "apps.console",
 ]
 
@@ -130,6 +136,58 @@ TIKITAKA_MODEL_KEY = env.text("TIKITAKA_MODEL_KEY", "")
 TIKITAKA_PRICES = prices(env.text("TIKITAKA_PRICES", ""))
 TIKITAKA_WORKERS = env.number("TIKITAKA_WORKERS", 8, low=1, high=64)
 TIKITAKA_DRAIN_S = env.number("TIKITAKA_DRAIN_S", 600, low=0, high=3_600)
+
+# --- the REST door
+
+CACHES = {"default": shared_cache(env.text("TIKITAKA_CACHE_URL", "") or env.text("REDIS_URL", ""))}
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "apps.api.authentication.BearerAuthentication",
+        "apps.api.authentication.PersonAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["apps.api.parsing.BoundedJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_THROTTLE_CLASSES": ["apps.api.throttling.CallerThrottle"],
+    "DEFAULT_SCHEMA_CLASS": "apps.api.schema.DoorSchema",
+    "EXCEPTION_HANDLER": "apps.api.errors.handle",
+    "URL_FORMAT_OVERRIDE": None,  # an address answers in one form; `Accept` may name it, a parameter may not
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Tiki-Taka",
+    "VERSION": "1",
+    "DESCRIPTION": "Governed cross-agent memory for orchestrators.",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "TaskStatus": "apps.tasks.models.TaskStatus",
+        "AttemptStatus": "apps.tasks.models.AttemptStatus",
+        "NodeStatus": "apps.api.shapes.work.NODE_STATES",
+        "SpanKind": "apps.tasks.models.SpanKind",
+        "NoteStatus": "apps.api.shapes.memory.NOTE_STATES",
+        "SegmentStatus": "apps.memory.models.SegmentStatus",
+        "LandingStatus": "apps.memory.models.LandingStatus",
+        "IncidentKind": "apps.conductor.models.IncidentKind",
+        "TokenKind": "apps.api.shapes.memory.TOKEN_KINDS",
+        "PlanSource": "apps.tasks.models.PlanSource",
+        "ErrorKind": "apps.api.shapes.external.REPORTABLE",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.api.schema.refuse_unknown_fields",
+    ],
+}
+
+# --- webhooks: hosts that may have addresses which are not public; nothing else is sent into the inner network
+
+TIKITAKA_WEBHOOK_PRIVATE = env.words("TIKITAKA_WEBHOOK_PRIVATE")
 
 # --- the broker: without one the embedded binding does everything in one process
 

@@ -37,6 +37,8 @@ DATABASES = {
     if env.text("DATABASE_URL", "")
     else sqlite(TIKITAKA_DATA / "tikitaka.sqlite3")
 }
+# On a machine of one's own a receiver beside the server is the first that people try.
+TIKITAKA_WEBHOOK_PRIVATE = env.words("TIKITAKA_WEBHOOK_PRIVATE", "localhost,127.0.0.1,[::1]")
 # Static files straight from where they lie: one machine needs no collecting.
 WHITENOISE_USE_FINDERS = True
 STATIC_ROOT = None

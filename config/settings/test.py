@@ -21,6 +21,7 @@ ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 DATABASES = {
     "default": from_url(os.environ["DATABASE_URL"]) if os.environ.get("DATABASE_URL") else sqlite(_SCRATCH / "db")
 }
+DATABASES["default"]["CONN_MAX_AGE"] = 0  # a thread that a test leaves keeps no session on the server
 if not os.environ.get("DATABASE_URL"):
     DATABASES["default"]["TEST"] = {"NAME": str(_SCRATCH / "test.sqlite3")}
     DATABASES["default"]["OPTIONS"]["init_command"] = (

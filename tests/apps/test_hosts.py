@@ -575,6 +575,10 @@ class TestUpgrading:
         named: dict[str, str] = {}
 
         class Rows:
+            def using(self, alias: str) -> Rows:
+                assert alias == "moved_to"
+                return self
+
             def values_list(self, *_: str) -> Rows:
                 return self
 
@@ -585,5 +589,6 @@ class TestUpgrading:
                 return SimpleNamespace(update=lambda host: named.update({pk: host}))
 
         models = SimpleNamespace(get_model=lambda *_: SimpleNamespace(objects=Rows()))
-        migration.name_hosts(models, None)
+        editor = SimpleNamespace(connection=SimpleNamespace(alias="moved_to"))
+        migration.name_hosts(models, editor)
         assert named == {"kept": "alpha"}

@@ -78,10 +78,11 @@ class TestRecording:
         with CaptureQueriesContext(connection) as queries, recording(organization) as ledger:
             ledger.record(TeamCreated(team=uuid.uuid4()))
             Organization.objects.create(name="later than record()")
-        insert, update, commit = statements(queries)[-3:]
+        found = statements(queries)
+        insert, update, *commits = found[-4:] if connection.vendor == "postgresql" else found[-3:]
         assert "INSERT INTO ledger_entry" in insert
         assert update.startswith("UPDATE ledger_log")
-        assert commit == "COMMIT"
+        assert set(commits) == {"COMMIT"}, "on PostgreSQL the first travels with the entries, Django's finds nothing"
 
     def test_a_batch_costs_three_statements(self) -> None:
         organization = uuid.uuid4()

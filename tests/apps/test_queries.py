@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
@@ -10,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Organization
 from apps.ledger.queries import Query, ask
+from apps.ledger.selectors import entries
 from apps.ledger.services import recording
-from apps.ledger.sql import Statements, execute, execute_many, together
+from apps.ledger.sql import Statements, execute, execute_many, fetch, together
 from tests.support.cast import Cast
 from tikitaka.ledger.events import OrganizationPaused
 
@@ -36,6 +38,38 @@ def test_they_are_one_message(committed_cast: Cast) -> None:
     with CaptureQueriesContext(connection) as found:
         ask(number(1), named(committed_cast), number(3))
     assert len(found) == 1
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's driver keeps its statements itself")
+@pytest.mark.parametrize("question", [lambda: ask(number(1), number(2)), lambda: number(1).ask()])
+def test_what_is_often_asked_is_planned_once(question: Callable[[], object]) -> None:
+    connection.close()
+    for _ in range(5):
+        question()
+    assert fetch("SELECT statement FROM pg_prepared_statements") == [("SELECT CAST($1 AS integer)",)]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's driver keeps its statements itself")
+@pytest.mark.parametrize("sent_before", range(6))
+def test_a_plan_that_was_never_made_is_not_believed_in(sent_before: int) -> None:
+    """What stands behind an error is not even read by the server, whatever the driver has noted of it."""
+    connection.close()
+    divided = Query("SELECT 1 / CAST(%s AS integer)", [0], list)
+    for _ in range(sent_before):
+        ask(Query("SELECT 1 / CAST(%s AS integer)", [1], list), number(2))
+    for _ in range(3):
+        with pytest.raises(DatabaseError):
+            ask(divided, number(2))
+        assert ask(number(1), number(2)) == (1, 2)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's driver keeps its statements itself")
+def test_texts_of_others_are_not_kept_by_the_driver(committed_cast: Cast) -> None:
+    number(1).ask()
+    assert connection.connection.prepare_threshold is None
+    with pytest.raises(DatabaseError), transaction.atomic():
+        Query("SELECT nonsense", [], list).ask()
+    assert connection.connection.prepare_threshold is None
 
 
 def test_a_question_sees_what_was_written_before_it(committed_cast: Cast) -> None:
@@ -151,3 +185,29 @@ def test_many_rows_in_a_block(committed_cast: Cast) -> None:
         execute_many(NAME, [[f"new {row.name}", row.pk] for row in organizations])
     names = Organization.objects.filter(pk__in=[row.pk for row in organizations]).values_list("name", flat=True)
     assert sorted(names) == ["new 0", "new 1", "new 2"]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite commits with a statement of its own")
+def test_the_commit_travels_with_the_entries(committed_cast: Cast) -> None:
+    organization = committed_cast.organization.pk
+    with CaptureQueriesContext(connection) as found, recording(organization) as ledger:
+        ledger.record(OrganizationPaused(organization=organization))
+    assert found[-2]["sql"].rstrip().endswith("COMMIT"), "and what Django commits behind it has nothing to do"
+    assert not connection.in_atomic_block
+
+
+def test_an_outer_block_undoes_what_a_recording_inside_it_wrote(committed_cast: Cast) -> None:
+    organization = committed_cast.organization.pk
+    before = entries(organization).count()
+
+    def write() -> None:
+        with transaction.atomic():
+            with recording(organization) as ledger:
+                execute(NAME, ["Gamma", organization])
+                ledger.record(OrganizationPaused(organization=organization))
+            raise ValueError("left")
+
+    with pytest.raises(ValueError, match="left"):
+        write()
+    assert named(committed_cast).ask() == "Alpha"
+    assert entries(organization).count() == before

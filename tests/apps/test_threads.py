@@ -8,13 +8,17 @@ import pytest
 from django.conf import settings
 
 from apps.conductor.pool import embedded_pool
-from apps.conductor.story import submit
+from apps.conductor.preparation import prepare
+from apps.conductor.story import assign_segments, submit
 from apps.ledger import clock
+from apps.ledger.queries import Query
 from apps.memory.models import Note
 from apps.memory.selectors import landings_to_remove
 from apps.memory.services.landing.remove import remove_landing
 from apps.memory.services.review import revoke
 from apps.tasks.models import AgentLease, ThreadCursor
+from apps.tasks.selectors import work_orders
+from apps.tasks.services.claim import claim_ready
 from apps.tasks.services.stop import end_expired
 from tests.support.cast import Cast
 from tests.support.notes import landed
@@ -23,6 +27,23 @@ from tests.support.scripted import ScriptedRuntime
 from tikitaka.ports import Launch, RunEnd
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_segment_may_take_a_task_in_while_its_attempt_is_prepared(
+    committed_cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = committed_cast.team
+    task = submit(actor=committed_cast.operator, team=team, prompt="Uploads", plan=[node(2)]).task
+    (claimed,) = claim_ready(team=team.pk, organization=team.organization_id, policy=settings.TIKITAKA_POLICY)
+    orders = work_orders([claimed.node]).ask()
+    assign_segments(team.pk)
+    task.refresh_from_db()
+    assert task.segment_id is not None
+    monkeypatch.setattr("apps.conductor.preparation.work_orders", lambda _: Query("SELECT 1", [], lambda _: orders))
+
+    (prepared,) = prepare([claimed], policy=settings.TIKITAKA_POLICY)
+
+    assert "Uploads" in prepared.launch.prompt
 
 
 def remembering(cast: Cast) -> None:

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = [path for path in ROOT.glob("tikitaka/**/*.py") if path.name not in ("workspace.py", "__main__.py")]
+# The client and the program for other machines speak over a network and wait; they are no rules.
+CORE = [
+    path
+    for path in ROOT.glob("tikitaka/**/*.py")
+    if path.name not in ("workspace.py", "__main__.py") and path.parts[len(ROOT.parts) + 1] not in ("client", "sync")
+]
 HEAVY = ("torch", "sentence_transformers", "transformers", "openai", "mcp", "celery")
 
 
@@ -32,6 +37,11 @@ def test_the_rules_know_no_clock_no_randomness_and_no_files(path: Path) -> None:
     assert not {name for name in names_used(path) if forbidden.fullmatch(name)}
 
 
+def test_among_the_rules_only_the_program_for_other_machines_uses_the_writer() -> None:
+    users = {path for path in ROOT.glob("tikitaka/**/*.py") if "tikitaka.workspace" in names_used(path)}
+    assert {path.relative_to(ROOT).as_posix() for path in users} == {"tikitaka/sync/folder.py"}
+
+
 def modules_after(code: str) -> set[str]:
     program = f"{code}\nimport sys\nprint('\\n'.join(sorted(sys.modules)))"
     done = subprocess.run(
@@ -50,6 +60,13 @@ def test_nothing_heavy_is_imported_by_a_check() -> None:
     assert not {name for name in found if name.split(".")[0] in HEAVY}
 
 
+def test_the_client_needs_nothing_but_its_http_library() -> None:
+    """It is used where no server is installed."""
+    found = {name.split(".")[0] for name in modules_after("import tikitaka.client")}
+    assert "httpx2" in found
+    assert not found & {"django", "rest_framework", "apps", "config", "numpy", "structlog", *HEAVY}
+
+
 def test_every_command_has_a_test() -> None:
     commands = {path.stem for path in ROOT.glob("apps/*/management/commands/*.py") if path.stem != "__init__"}
     tests = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/*.py"))
@@ -64,9 +81,10 @@ def test_every_reason_for_a_review_is_explained() -> None:
 
 
 # Rows that hang on another row as a part of it, and what lies above or beside organizations.
-PARTS = """Span ThreadCursor AgentLease TreeLock TeamScheduler Recipient Note_cited_attempts Note_cited_spans
-OrganizationUserObjectPermission OrganizationGroupObjectPermission TeamUserObjectPermission TeamGroupObjectPermission"""
-ELSEWHERE = "User Organization Entry SealedValue VectorCache EmbedRequest RefusedCalls HostSeen"
+PARTS = """Span ToldTurn ThreadCursor AgentLease TreeLock TeamScheduler Recipient
+Note_cited_attempts Note_cited_spans OrganizationUserObjectPermission OrganizationGroupObjectPermission
+TeamUserObjectPermission TeamGroupObjectPermission"""
+ELSEWHERE = "User Organization Entry SealedValue VectorCache EmbedRequest RefusedCalls HostSeen IdempotencyKey"
 
 
 def test_every_row_below_an_organization_carries_its_id() -> None:

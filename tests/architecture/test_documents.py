@@ -42,6 +42,7 @@ MANAGE = {
     "doctor",
     "evaluate",
     "import_transcript",
+    "issue_token",
     "ledger_verify",
     "migrate",
     "move_database",
@@ -55,6 +56,8 @@ PROGRAMS = (
     f"{PYTHON} -m tikitaka.safety",
     f"{PYTHON} benchmarks/dag.py",
     f"{PYTHON} benchmarks/ledger.py",
+    f"{PYTHON} benchmarks/rest.py",
+    f"{PYTHON} benchmarks/mcp.py",
     f"{PYTHON} -c import sqlite3",
     "mkdir -p var/",
     "pg_dump --format=custom --file=var/",
@@ -108,10 +111,13 @@ WITH_SERVICES = {
     "docs/operations.md": "tests/services/test_operations.py",
 }
 
+# Documents that are one session of a shell beside a server, and the test that plays it.
+SESSIONS = {"docs/api.md": "tests/doors/api/test_documented.py"}
+
 WITH_COMMANDS = [
     document
     for document in DOCUMENTS
-    if name_of(document) not in WITH_SERVICES
+    if name_of(document) not in {**WITH_SERVICES, **SESSIONS}
     and any(commands(block) for block in blocks(document.read_text(encoding="utf-8")))
 ]
 
@@ -124,10 +130,12 @@ class Unknown(AssertionError):
 
 
 def classify(command: str) -> str:
-    """make, serve, export or run; raises Unknown for anything else."""
+    """make, serve, export, agents or run; raises Unknown for anything else."""
     parts = simple_commands(command)
     if parts == [["make", *parts[0][1:]]] and len(parts[0]) == 2 and parts[0][1] in MAKE:
         return "make"
+    if parts[0][:3] == ["claude", "mcp", "add"] and len(parts) == 1:
+        return "agents"
     if re.fullmatch(r"export [A-Z_]+=[\w./-]+", command):
         return "export"
     heads = [words for words in parts if words[0] != "echo"]
@@ -222,6 +230,9 @@ def try_command(command: str, checkout: Checkout) -> None:
         name, _, value = command.removeprefix("export ").partition("=")
         checkout.environment[name] = value
         return
+    if kind == "agents":
+        assert "claude mcp add" in (ROOT / "tests/agents/test_programs.py").read_text(), "run with the real program"
+        return
     if kind == "serve":
         serve(command, checkout)
         return
@@ -306,6 +317,13 @@ def test_commands_that_need_services_are_tried_with_them(document: str, file: st
     assert {classify(command) for command in found} <= {"run", "serve", "export"}
 
 
+@pytest.mark.parametrize(("document", "file"), SESSIONS.items())
+def test_sessions_are_played(document: str, file: str) -> None:
+    source = (ROOT / file).read_text(encoding="utf-8")
+    assert Path(document).name in source
+    assert "blocks(" in source
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -373,7 +391,7 @@ def test_every_variable_that_a_document_names_exists() -> None:
     known = set(re.findall(r"TIKITAKA_[A-Z_]+", "".join(p.read_text() for p in ROOT.glob("config/**/*.py"))))
     known |= {f"{name}_FILE" for name in known}
     known |= {f"TIKITAKA_POLICY_{name.upper()}" for name in Policy.__dataclass_fields__}
-    known |= {"TIKITAKA_ATTEMPT", "TIKITAKA_THREAD", "TIKITAKA_POLICY_", "TIKITAKA_MOVE_TO"}
+    known |= {"TIKITAKA_ATTEMPT", "TIKITAKA_THREAD", "TIKITAKA_POLICY_", "TIKITAKA_MOVE_TO", "TIKITAKA_TOKEN"}
     text = "\n".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
     assert set(re.findall(r"TIKITAKA_[A-Z_]+", text)) - known == set()
 

@@ -7,10 +7,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
@@ -20,7 +23,7 @@ from apps.conductor.story import close_thread, submit
 from apps.conductor.wake import wake
 from apps.ledger.selectors import entries, header
 from apps.memory.models import Flush, Landing, Note
-from apps.tasks.models import Attempt, Task
+from apps.tasks.models import AgentLease, Attempt, Task
 from tests.chaos.conftest import SteppedClock
 from tests.chaos.invariants import check
 from tests.flows.test_promises import extracted, record
@@ -28,7 +31,8 @@ from tests.support import processes
 from tests.support.cast import Cast, assemble
 from tests.support.notes import RULE, approved
 from tests.support.plans import node
-from tests.support.workers import Fleet, empty_broker, fleet, wait_until
+from tests.support.proxy import Proxy
+from tests.support.workers import BROKER, Fleet, empty_broker, fleet, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 EVERYTHING = "control,nodes,embed,flush"
@@ -130,6 +134,27 @@ def test_the_broker_is_emptied(committed_cast: Cast, workers: Fleet) -> None:
     check(committed_cast)
 
 
+def test_workers_go_on_when_the_broker_is_back(committed_cast: Cast, tmp_path: Path) -> None:
+    """As when Redis is restarted: what runs goes on meanwhile, and what was asked for meanwhile is done then."""
+    broker = urlsplit(BROKER)
+    way = Proxy(broker.hostname or "127.0.0.1", broker.port or 6379)
+    with closing(way), fleet(tmp_path, TIKITAKA_BROKER_URL=f"redis://127.0.0.1:{way.port}{broker.path}") as workers:
+        workers.start(EVERYTHING, size=4)
+        running = submitted(committed_cast, node(1, "do: sleep 2\ndo: say done"))
+        wait_until(lambda: Attempt.objects.filter(status="running").exists(), 30)
+
+        way.cut()
+        wait_until(partial(_is_completed, running), 30)
+        asked = submitted(committed_cast, node(2, "do: say done"), node(3, "do: say done", after=(1,)))
+        time.sleep(3)  # longer than a worker that could hear of it would take
+        assert not _is_completed(asked)
+        way.mend()
+
+        wait_until(partial(_is_completed, asked), 60)
+        assert set(Attempt.objects.values_list("status", flat=True)) == {"completed"}
+        check(committed_cast)
+
+
 def test_database_connections_are_cut(committed_cast: Cast, workers: Fleet, clock: SteppedClock) -> None:
     workers.start(EVERYTHING, size=4)
     slow = "do: think\ndo: sleep 0.5\ndo: say done"
@@ -137,11 +162,7 @@ def test_database_connections_are_cut(committed_cast: Cast, workers: Fleet, cloc
     note = approved(committed_cast)
     wake("land", note.pk)
     for _ in range(12):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+        cut_connections()
         time.sleep(0.25)
     wait_until(lambda: not Attempt.objects.filter(status="running").exists() or overdue(task), 20)
     workers.end()
@@ -151,6 +172,75 @@ def test_database_connections_are_cut(committed_cast: Cast, workers: Fleet, cloc
     assert status_of(task) in ("completed", "partial", "failed")
     assert Note.objects.get(pk=note.pk).status == "active"
     check(committed_cast)
+
+
+def test_workers_whose_connections_were_cut_go_on(committed_cast: Cast, workers: Fleet) -> None:
+    """As when the database is restarted: nobody restarts the workers for it, and no sweep comes to their help."""
+    workers.start(EVERYTHING, size=4)
+    plan = [node(1, "do: say done"), node(2, "do: say done", after=(1,)), node(3, "do: say done", after=(1,))]
+    for _ in range(3):
+        task = submitted(committed_cast, *plan)
+        wait_until(partial(_is_completed, task), 30)
+        cut_connections()
+    check(committed_cast)
+
+
+def test_an_attempt_outlives_the_connections_of_its_worker(committed_cast: Cast, workers: Fleet) -> None:
+    """Its lease is renewed and its work is stored as soon as the database is there again; nothing is done twice."""
+    workers.start(EVERYTHING, size=4, TIKITAKA_POLICY_LEASE_S="6", TIKITAKA_POLICY_LEASE_RENEW_S="1")
+    task = submitted(committed_cast, node(2, "do: sleep 12\ndo: say done"))
+    wait_until(lambda: Attempt.objects.filter(status="running").exists(), 30)
+    time.sleep(2.5)
+    cut_connections()
+    until = AgentLease.objects.get().expires_at
+
+    wait_until(lambda: AgentLease.objects.get().expires_at > until + timedelta(seconds=3), 8)
+
+    def cut_until_it_is_completed() -> bool:
+        if not _is_completed(task):
+            cut_connections()
+            time.sleep(1)
+        return _is_completed(task)
+
+    wait_until(cut_until_it_is_completed, 60)
+    assert Attempt.objects.get().status == "completed"
+    check(committed_cast)
+
+
+def test_an_attempt_outlives_a_database_that_is_away_for_seconds(committed_cast: Cast, tmp_path: Path) -> None:
+    """As while it is restarted: what the agent did meanwhile and its end are stored once it is back."""
+    server = urlsplit(processes.environment()["DATABASE_URL"])
+    way = Proxy(server.hostname or "127.0.0.1", server.port or 5432)
+    user = server.netloc.rpartition("@")[0]
+    there = server._replace(netloc=f"{user}@127.0.0.1:{way.port}").geturl()
+    with closing(way), fleet(tmp_path, DATABASE_URL=there) as workers:
+        workers.start(EVERYTHING, size=4)
+        script = "do: say before\ndo: sleep 3\ndo: say meanwhile\ndo: sleep 1\ndo: say done"
+        task = submitted(committed_cast, node(2, script), node(3, "do: say done", after=(1,)))
+        wait_until(lambda: Attempt.objects.filter(spans__text="before").exists(), 30)
+
+        way.cut()
+        time.sleep(6)
+        assert Attempt.objects.get().status == "running"
+        way.mend()
+
+        wait_until(partial(_is_completed, task), 40)
+        first = Attempt.objects.order_by("started_at")[0]
+        assert list(first.spans.order_by("seq").values_list("text", flat=True)) == ["before", "meanwhile", "done"]
+        assert list(Attempt.objects.values_list("status", flat=True)) == ["completed", "completed"]
+        check(committed_cast)
+
+
+def cut_connections() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def _is_completed(task: Task) -> bool:
+    return status_of(task) == "completed"
 
 
 def overdue(task: Task) -> bool:

@@ -19,7 +19,8 @@ from django.urls import reverse
 
 from apps.accounts.models import Membership, User
 from apps.conductor.incidents import open_incident
-from apps.conductor.models import ImportSource, Incident, IncidentKind
+from apps.conductor.models import ImportSource, Incident, IncidentKind, WebhookDelivery, WebhookEndpoint
+from apps.conductor.tokens import issue_service_token
 from apps.context.models import ContextSnapshot
 from apps.ledger import clock
 from apps.ledger.models import Entry
@@ -30,7 +31,7 @@ from apps.tasks.services.submit import submit_task
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import active_agents
 from tests.support.cast import Cast
-from tikitaka.authz import Principal
+from tikitaka.authz import Permission, Principal
 
 ROLES = ("owner", "reviewer", "operator", "auditor")
 PEOPLE = (*ROLES, "stranger")
@@ -110,11 +111,22 @@ def populate(actor: Principal, team: Team, *, prompt: str) -> dict[str, Model]:
     note.cited_spans.add(spans[0])
     open_incident(organization=organization, team=team.pk, kind=IncidentKind.DRIFT, subject=f"of {team.pk}")
     shared = {"organization_id": organization}
+    endpoint = WebhookEndpoint.objects.create(
+        url=f"https://{team.organization.name.lower()}.invalid/path-of-{team.pk.hex}",
+        events=["task.settled"],
+        secret=b"sealed",
+        created_by_id=actor.id,
+        created_at=now,
+        **shared,
+    )
     rows: list[Model] = [
         team.organization,
         team,
         agents[0],
         Membership.objects.get(organization_id=organization, user_id=actor.id),
+        issue_service_token(
+            actor=actor, organization=team.organization, name="of the stage", scopes=[Permission.TASK_RUN], days=1
+        ).token,
         Entry.objects.filter(log__organization_id=organization).first(),  # type: ignore[list-item]
         segment,
         Flush.objects.create(segment=segment, ordinal=1, **shared),
@@ -129,6 +141,10 @@ def populate(actor: Principal, team: Team, *, prompt: str) -> dict[str, Model]:
             **shared,
         ),
         Incident.objects.get(organization_id=organization),
+        endpoint,
+        WebhookDelivery.objects.create(
+            endpoint=endpoint, event="webhook.test", body="{}", created_at=now, waiting_since=now, next_at=now, **shared
+        ),
         ImportSource.objects.create(team=team, agent=agents[0], thread_id=f"of {team.pk}", imported_at=now, **shared),
     ]  # fmt: skip
     return {row._meta.label_lower: row for row in rows}

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import re
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
-from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,13 +12,13 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.accounts.models import Membership, User
-from apps.console.views import live
-from apps.console.views.progress import LINES, Position, feed_page
+from apps.audit import stream
+from apps.audit.progress import LINES, Position, feed_page
 from apps.tasks.models import Attempt, PlanNode, Task
 from apps.tasks.services.submit import submit_task
 from tests.doors.conftest import Event, attempt_of, events_in, listen, span_of
 from tests.support.cast import Cast
-from tests.support.processes import ROOT, environment
+from tests.support.processes import ROOT, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -203,7 +198,7 @@ class TestStream:
         assert Position.parse(odd).last in (0, 1)
 
     def test_more_than_one_look_can_carry(self, committed_cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(live, "_LOOK_S", 0.001)
+        monkeypatch.setattr(stream, "_LOOK_S", 0.001)
         task, (_, one, _, _) = started(committed_cast, status="completed")
         for number in range(LINES + 5):
             span_of(one, str(number), seq=number + 1)
@@ -211,11 +206,11 @@ class TestStream:
         assert said == [str(number) for number in range(LINES + 5)]
 
     def test_whoever_is_put_out_hears_no_more(self, committed_cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(live, "_LOOK_S", 0.001)
-        monkeypatch.setattr(live, "_BEAT_LOOKS", 2)
+        monkeypatch.setattr(stream, "_LOOK_S", 0.001)
+        monkeypatch.setattr(stream, "_BEAT_LOOKS", 2)
         task, _ = started(committed_cast)
         user = committed_cast.user(committed_cast.auditor)
-        original, looks = live._look, []
+        original, looks = stream._look, []
 
         def look(*args: Any) -> Any:
             looks.append(1)
@@ -224,7 +219,7 @@ class TestStream:
                 user.groups.clear()
             return original(*args)
 
-        monkeypatch.setattr(live, "_look", look)
+        monkeypatch.setattr(stream, "_look", look)
         events = listen(user, task)
         assert [event.name for event in events] == ["state"]
         assert len(looks) <= 4
@@ -244,16 +239,7 @@ class TestServer:
         task, (_, one, _, _) = started(committed_cast)
         client = Client()
         client.force_login(User.objects.get(pk=committed_cast.operator.id))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        program = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port), "--lifespan", "off"]
-        server = subprocess.Popen(
-            program, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        try:
-            base = f"http://127.0.0.1:{port}"
-            wait_until(lambda: urllib.request.urlopen(f"{base}/healthz", timeout=1).status == 200)
+        with serving() as base:
             request = urllib.request.Request(base + reverse("console:task-events", args=[task.pk]))
             request.add_header("Cookie", f"sessionid={client.cookies['sessionid'].value}")
             with urllib.request.urlopen(request, timeout=20) as answer:
@@ -264,22 +250,7 @@ class TestServer:
                 span_of(one, "while you listen")
                 Task.objects.filter(pk=task.pk).update(status="completed")
                 rest = (first + answer.read()).decode()
-        finally:
-            server.terminate()
-            server.wait(timeout=20)
         names = [event.name for event in events_in(rest)]
         assert names[0] == "state"
         assert names[-1] == "end"
         assert texts(events_in(rest)) == ["while you listen"]
-
-
-def wait_until(check: Callable[[], bool], timeout: float = 30) -> None:
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            if check():
-                return
-        except OSError:
-            pass
-        assert time.monotonic() < deadline, "the server did not come up"
-        time.sleep(0.1)

@@ -109,7 +109,7 @@ class TestWhatWaits:
         stages = {key[1] for key in found if key[0] == "queue_depth"}
         assert stages == {
             "ready_nodes", "expired_leases", "due_flushes", "unplanned_tasks", "unencoded_requests", "open_reviews",
-            "notes_to_land", "landings_to_remove",
+            "notes_to_land", "landings_to_remove", "webhook_deliveries",
         }  # fmt: skip
         assert {found["queue_depth", stage] for stage in stages} == {0}
         assert {found["queue_oldest_seconds", stage] for stage in stages} == {0}

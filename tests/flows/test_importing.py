@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connections
+from django.db import connections, transaction
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from apps.conductor.import_rows import UNKNOWN_PROMPT
 from apps.conductor.importing import import_sessions
-from apps.conductor.models import ImportSource
+from apps.conductor.models import ImportSource, ToldTurn
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import close_thread
 from apps.conductor.sweep import reconcile
@@ -25,7 +27,9 @@ from apps.tasks.models import Attempt, Message, PlanNode, Span, Task
 from apps.tasks.services.stop import TeamArchived
 from tests.core.capture.test_fuzz import mutated
 from tests.support.cast import Cast
-from tikitaka.capture.sessions import UnreadableSession, decode_lines, read_session
+from tikitaka.capture.events import SpanDraft
+from tikitaka.capture.sessions import ImportedSession, UnreadableSession, decode_lines, read_session
+from tikitaka.capture.turns import ImportedTurn
 from tikitaka.errors import Forbidden, NotFound
 
 CASES = Path(__file__).parents[1] / "cases" / "transcripts"
@@ -52,7 +56,7 @@ def bring_in(cast: Cast, *sessions, agent: str = "backend"):
 
 def everything() -> dict[str, list]:
     """All that an import could touch, as values."""
-    tables = (ImportSource, Task, PlanNode, Attempt, Span, Message, Entry)
+    tables = (ImportSource, ToldTurn, Task, PlanNode, Attempt, Span, Message, Entry)
     return {table.__name__: list(table.objects.order_by("pk").values()) for table in tables}
 
 
@@ -285,13 +289,113 @@ class TestAnySession:
             session = read_session(decode_lines(data))
         except UnreadableSession:
             return
-        bring_in(cast, session)
+        bring_in(cast, session)  # what the examples before told of this conversation is there too
         before = everything()
 
         (again,) = bring_in(cast, session)
 
         assert not again.changed
         assert everything() == before
+
+
+TOLD_TIMES = st.none() | st.datetimes(
+    datetime(2026, 1, 1),  # noqa: DTZ001 - the strategy adds the zone
+    datetime(2100, 1, 1),  # noqa: DTZ001
+    timezones=st.just(UTC),
+)
+
+
+@st.composite
+def told_turns(draw: st.DrawFn) -> ImportedTurn:
+    """Of few words, so that recordings agree, lack and contradict."""
+    return ImportedTurn(
+        prompt=draw(st.sampled_from([None, "Ask", "Ask more"])),
+        injected=tuple(draw(st.lists(st.sampled_from(["Surroundings", "Rules"]), max_size=2))),
+        answer=draw(st.sampled_from([None, "Done.", "Failed."])),
+        spans=tuple(
+            SpanDraft(kind="command", text=name, status=status, data={"command": name}, at=at)
+            for name, status, at in draw(
+                st.lists(
+                    st.tuples(st.sampled_from("abc"), st.sampled_from(["started", "completed", "failed"]), TOLD_TIMES),
+                    max_size=4,
+                )
+            )
+        ),
+        started_at=draw(TOLD_TIMES),
+        ended_at=draw(TOLD_TIMES),
+        usage=draw(st.sampled_from([{}, {"input_tokens": 3}, {"input_tokens": 5}])),
+        error=draw(st.sampled_from([None, "interrupted", "no_answer"])),
+        detail="",
+    )
+
+
+@st.composite
+def recordings(draw: st.DrawFn) -> ImportedSession:
+    """Of one conversation."""
+    return ImportedSession(
+        form=draw(st.sampled_from(["claude_stream", "claude_project", "otlp"])),
+        thread_id="one",
+        thread_named=True,
+        turns=tuple(draw(st.lists(told_turns(), min_size=1, max_size=4))),
+        damaged=(),
+    )
+
+
+class TestRecordingsThatContradict:
+    @given(told=st.lists(recordings(), min_size=2, max_size=4))
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_each_is_known_once_it_was_brought_in_whatever_came_before_and_after(
+        self, cast: Cast, told: list[ImportedSession]
+    ) -> None:
+        with transaction.atomic():
+            for session in told:
+                bring_in(cast, session)
+                before = everything()
+                (again,) = bring_in(cast, session)
+                assert not again.changed
+                assert everything() == before
+            before = everything()
+            for session in told:
+                (again,) = bring_in(cast, session)
+                assert not again.changed
+            assert everything() == before
+            transaction.set_rollback(True)
+
+    def test_a_recording_that_has_grown_adds_only_what_is_new(self, cast: Cast) -> None:
+        asked = {"type": "prompt", "text": "Ask"}
+        first = [asked, {"type": "span", "kind": "command", "command": "make"}, {"type": "message", "text": "Done."}]
+        bring_in(cast, plain(*first))
+        bring_in(cast, plain(asked, {"type": "message", "text": "Done."}, asked, {"type": "message", "text": "Other."}))
+        before = everything()
+
+        (grown,) = bring_in(cast, plain(*first, {"type": "prompt", "text": "Next"}))
+
+        assert (grown.tasks, grown.spans, grown.filled) == (1, 0, 0)
+        assert [row for row in everything()["Attempt"] if row in before["Attempt"]] == before["Attempt"]
+
+    def test_an_answer_that_came_later_belongs_to_the_first_of_two_like_prompts(self, cast: Cast) -> None:
+        asked = {"type": "prompt", "text": "Go on"}
+        work = {"type": "span", "kind": "command", "command": "make"}
+        bring_in(cast, plain(asked, work))
+        bring_in(cast, plain(asked, work, {"type": "message", "text": "First."}, asked, work))
+        bring_in(
+            cast,
+            plain(
+                asked, work, {"type": "message", "text": "First."}, asked, work, {"type": "message", "text": "Second."}
+            ),
+        )
+
+        attempts = Attempt.objects.order_by("task__first_seq")
+        assert list(attempts.values_list("output", flat=True)) == ["First.", "Second."]
+
+    def test_two_turns_that_are_told_alike_are_two(self, cast: Cast) -> None:
+        alike = [{"type": "prompt", "text": "Go on"}, {"type": "message", "text": "Done."}]
+        bring_in(cast, plain(*alike, *alike))
+        assert Task.objects.count() == 2
+
+        (grown,) = bring_in(cast, plain(*alike, *alike, *alike))
+
+        assert (grown.tasks, Task.objects.count()) == (1, 3)
 
 
 class TestLedger:

@@ -80,7 +80,8 @@ class TestPlacementIsThePermission:
             if "tikitaka.workspace import" in path.read_text(encoding="utf-8")
         ]
         assert importing
-        assert all(path.startswith("apps/memory/services/landing/") for path in importing)
+        allowed = ("apps/memory/services/landing/", "tikitaka/sync/")  # the second runs on an agent's own machine
+        assert all(path.startswith(allowed) for path in importing)
 
 
 class TestEveryAgentGetsAVerdict:

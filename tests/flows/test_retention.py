@@ -381,10 +381,10 @@ class TestCommand:
         settings.TIKITAKA_POLICY = POLICY
         task = worked(committed_cast)
         with clock.running_on(lambda: later(task)):
-            assert self.called("--dry-run") == {"tasks": 1, **WHOLE}
+            assert self.called("--dry-run") == {"tasks": 1, "deliveries": 0, **WHOLE}
             assert words_left(task) == WHOLE
-            assert self.called() == {"tasks": 1, **WHOLE}
-            assert self.called() == self.called("--dry-run") == {"tasks": 0, **NOTHING}
+            assert self.called() == {"tasks": 1, "deliveries": 0, **WHOLE}
+            assert self.called() == self.called("--dry-run") == {"tasks": 0, "deliveries": 0, **NOTHING}
 
     def test_a_dry_run_leaves_out_what_a_late_flush_will_want(self, committed_cast: Cast) -> None:
         task = worked(committed_cast)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import textwrap
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -32,6 +37,38 @@ def run(code: str, timeout: float = 60) -> subprocess.Popen[str]:
     process = start(code)
     process.output, process.errors = process.communicate(timeout=timeout)  # type: ignore[attr-defined]
     return process
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The site over a real socket on the running test's database, as `manage.py serve` has it; its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port), "--log-level", "error"]
+    server = subprocess.Popen(
+        program, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(address, server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            if urllib.request.urlopen(f"{address}/healthz", timeout=1).status == 200:
+                return
+        except OSError:
+            pass
+        assert server.poll() is None, "the server ended"
+        assert time.monotonic() < deadline, "the server did not come up"
+        time.sleep(0.1)
 
 
 def environment() -> dict[str, str]:

@@ -117,7 +117,7 @@ def fleet(folder: Path, **environment: str) -> Iterator[Fleet]:
         yield found
     finally:
         found.end(with_children=True)
-        wait_until(nobody_else_is_connected, 20)
+        wait_until(nobody_else_is_connected, 20, lambda: f"still connected: {others_connected()}")
         broker.app.close()
         settings.TIKITAKA_BROKER_URL, broker.app = before
         empty_broker(prefix)
@@ -134,12 +134,17 @@ def descendants(pid: int) -> list[int]:
 
 def nobody_else_is_connected() -> bool:
     """The server has noticed that the workers are gone, so that the database can be dropped."""
+    return not others_connected()
+
+
+def others_connected() -> list[tuple[str, str]]:
+    """State and last statement of every other connection: of a worker, or of a thread that a test left behind."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            "SELECT state, query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
             " AND backend_type = 'client backend'"
         )
-        return bool(cursor.fetchone()[0] == 0)
+        return list(cursor.fetchall())
 
 
 def empty_broker(prefix: str) -> int:

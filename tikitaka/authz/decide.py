@@ -45,7 +45,9 @@ class Denied:
     reasons: tuple[DenyReason, ...]
 
 
-_DECISIONS = frozenset({Permission.NOTE_DECIDE, Permission.NOTE_REVOKE, Permission.MEMBERS_MANAGE})
+_DECISIONS = frozenset(
+    {Permission.NOTE_DECIDE, Permission.NOTE_REVOKE, Permission.MEMBERS_MANAGE, Permission.TOKENS_MANAGE}
+)
 
 
 def decide(

@@ -12,10 +12,12 @@ class Permission(StrEnum):
 
     ORGANIZATION_VIEW = "view_organization_work"
     MEMBERS_MANAGE = "manage_members"
+    TOKENS_MANAGE = "manage_tokens"
     TEAMS_MANAGE = "manage_teams"
     WORK_PAUSE = "pause_work"
     BUDGET_SET = "set_budget"
     TASK_RUN = "run_task"
+    NODE_LEASE = "lease_node"
     WORK_IMPORT = "import_work"
     NOTE_VIEW = "read_note"
     NOTE_WRITE = "write_note"

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from tikitaka.authz.permissions import Permission
+from tikitaka.authz.tokens import TokenGrant
 from tikitaka.ledger.entries import Actor
 
 
@@ -25,13 +26,17 @@ class PrincipalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """An identity as one request carries it. `auth` says how a person proved who they are, for the ledger."""
+    """An identity as one request carries it. `auth` says how somebody proved who they are, for the ledger.
+
+    `grant` is what the token of a machine holds; people hold what their role gives them.
+    """
 
     kind: PrincipalKind
     id: UUID | None
     name: str
     active: bool = True
     auth: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    grant: TokenGrant | None = None
 
     @property
     def actor(self) -> Actor:

@@ -26,7 +26,7 @@ from tikitaka.capture.turns import NumberedLine, SessionReader, joined
 Side = Literal["model", "screen"]
 
 # What Codex itself puts before the model in the role of the user begins with one of these.
-_INJECTED_STARTS = (
+INJECTED_STARTS = (
     "# AGENTS.md instructions",
     "<environment_context",
     "<user_instructions",
@@ -140,7 +140,7 @@ class _Rollout:
     def _is_speech(self, piece: str) -> bool:
         if self._shown is not None:
             return piece.strip() in self._shown
-        return not piece.lstrip().startswith(_INJECTED_STARTS)
+        return not piece.lstrip().startswith(INJECTED_STARTS)
 
     def _user_message(self, event: Item, at: datetime | None) -> None:
         message = text(event.get("message"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-SpanKindName = Literal["reasoning", "command", "file_change", "tool_call", "agent_message", "error"]
+SpanKindName = Literal["reasoning", "command", "file_change", "tool_call", "agent_message", "progress", "error"]
 SpanStatusName = Literal["started", "completed", "failed"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +15,24 @@ _MARK_CHARS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A turn as far as two recordings of it agree. `marks` name its spans; an empty text is an unknown one."""
+    """A turn as far as two recordings of it agree. `marks` name its spans; an empty text is an unknown one.
+
+    `traces` are those in which its spans were recorded, where the form has such a thing.
+    """
 
     prompt: str
     answer: str
     marks: Counter[str]
+    traces: frozenset[str] = frozenset()
 
 
 def mark(kind: str, shown: str, data: Mapping[str, Any]) -> str:
-    """What a span is called in every form: a command by its line, a change by its files, a call by its arguments."""
+    """What a span is called in every form: a command by its line, a change by its files, a call by its arguments.
+
+    Where the form gives a call an id, that is its name: one part of a recording may know no arguments of it.
+    """
+    if text(data.get("call")):
+        return f"call\0{text(data['call'])}"
     if kind == "command":
         return f"{kind}\0{_folded(unwrapped(text(data.get('command')) or shown))[:_MARK_CHARS]}"
     if kind == "file_change":
@@ -32,6 +41,11 @@ def mark(kind: str, shown: str, data: Mapping[str, Any]) -> str:
     if kind == "tool_call":
         return f"{kind}\0{shown.partition(chr(10))[0]}"
     return f"{kind}\0{_folded(shown)}"
+
+
+def traces(data: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The traces that the spans of a turn name."""
+    return frozenset(name for one in data if (name := text(one.get("trace"))))
 
 
 def align(incoming: Sequence[Outline], stored: Sequence[Outline], *, same_form: bool) -> list[int | None]:
@@ -98,7 +112,9 @@ def _likeness(new: Outline, old: Outline) -> int:
     same_answer = bool(new.answer) and _folded(new.answer) == _folded(old.answer)
     if _differ(new.answer, old.answer) and not shared:
         return 0
-    return shared + (3 if same_answer else 0) + (4 if new.prompt and old.prompt else 0)
+    # Work of a trace whose prompt is not known yet belongs to the turn that is known of the trace.
+    same_trace = bool(new.traces & old.traces) and not (new.prompt and old.prompt)
+    return shared + (3 if same_answer else 0) + (4 if new.prompt and old.prompt else 0) + (1 if same_trace else 0)
 
 
 def _contradicts(new: Outline, old: Outline) -> bool:

@@ -20,11 +20,26 @@ from tikitaka.errors import TikiTakaError
 from tikitaka.text import clean_captured, cut
 
 THREAD_ID_CHARS = 200
-Refusal = Literal["empty", "unknown_form", "no_turns", "helper_only"]
+Refusal = Literal[
+    "empty",
+    "unknown_form",
+    "no_turns",
+    "helper_only",
+    "not_json",
+    "too_deep",
+    "too_long",
+    "too_many_spans",
+    "too_many_turns",
+]
 _REFUSALS: Mapping[Refusal, str] = {
     "empty": "the file holds no line that could be read",
     "unknown_form": "no line belongs to a form that is known here",
     "no_turns": "the session holds no work",
+    "not_json": "the traces are no JSON",
+    "too_deep": "the traces are nested too deeply",
+    "too_long": "the traces are too long to be read at once",
+    "too_many_spans": "the traces hold too many spans; bring them in in parts",
+    "too_many_turns": "one conversation holds too many turns to be brought in",
     "helper_only": "this is the file of a helper agent; bring in the file of the session that started it",
 }
 _READERS: Mapping[Form, Callable[[Iterable[NumberedLine], SessionReader], None]] = {
@@ -43,6 +58,8 @@ _PLAIN = frozenset({"session", "prompt", "injected", "span", "message", "usage",
 class UnreadableSession(TikiTakaError):
     """The file is no session that could be brought in; `code` says why."""
 
+    code: Refusal
+
     def __init__(self, code: Refusal, damaged: Sequence[DamagedLine] = ()) -> None:
         self.damaged = tuple(damaged)
         super().__init__(_REFUSALS[code])
@@ -51,13 +68,17 @@ class UnreadableSession(TikiTakaError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSession:
-    """One recording of one thread. `thread_named` is False when the thread's own name was lost."""
+    """One recording of one thread. `thread_named` is False when the thread's own name was lost.
+
+    `agent` is whose work it was by the recording's own words, where its form says that.
+    """
 
     form: Form
     thread_id: str
     thread_named: bool
     turns: tuple[ImportedTurn, ...]
     damaged: tuple[DamagedLine, ...]
+    agent: str = ""
 
 
 def decode_lines(data: bytes) -> list[str]:

@@ -8,26 +8,33 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn
 
 Item = Mapping[str, Any]
-LineFault = Literal["not_json", "not_an_object", "too_deep", "too_long"]
+JsonFault = Literal["not_json", "too_deep", "too_long"]
+LineFault = JsonFault | Literal["not_an_object"]
 
 LINE_CHARS_MAX = 32 * 1024 * 1024
 _DEPTH_MAX = 100
-_COUNT_MAX = 2**53
+COUNT_MAX = 2**53
 
 
 def decode_object(line: str) -> dict[str, Any] | LineFault:
     """The JSON object of one line, or what is wrong with the line. NaN and endless nesting are no JSON here."""
+    value, fault = decode_json(line)
+    if fault is not None:
+        return fault
+    return value if isinstance(value, dict) else "not_an_object"
+
+
+def decode_json(line: str) -> tuple[Any, JsonFault | None]:
+    """Any JSON value by the same rules; the second is what is wrong with it."""
     if len(line) > LINE_CHARS_MAX:
-        return "too_long"
+        return None, "too_long"
     try:
         value = json.loads(line, strict=False, parse_constant=_no_number)
     except RecursionError:
-        return "too_deep"
+        return None, "too_deep"
     except ValueError:
-        return "not_json"
-    if not isinstance(value, dict):
-        return "not_an_object"
-    return "too_deep" if _deeper(value, _DEPTH_MAX) else value
+        return None, "not_json"
+    return (None, "too_deep") if _deeper(value, _DEPTH_MAX) else (value, None)
 
 
 def text(value: Any) -> str:
@@ -47,7 +54,7 @@ def objects(value: Any) -> list[Item]:
 
 def integer(value: Any) -> int | None:
     """A whole number that any database can keep."""
-    good = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _COUNT_MAX
+    good = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= COUNT_MAX
     return value if good else None
 
 

@@ -12,7 +12,7 @@ from tikitaka.capture.shape import Item
 from tikitaka.ports import ErrorKind
 
 NumberedLine = tuple[int, Item]
-Form = Literal["codex_exec", "codex_rollout", "claude_stream", "claude_project", "plain"]
+Form = Literal["codex_exec", "codex_rollout", "claude_stream", "claude_project", "plain", "otlp"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +32,11 @@ class ImportedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedLine:
-    """A line that could not be read whole, by its number in the file, from 1."""
+    """A line that could not be read whole, by its number in the file, from 1; of traces it may be a span."""
 
     number: int
     reason: str
+    what: Literal["line", "span"] = "line"
 
 
 @dataclass(slots=True)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-_OPEN = re.compile(r"<!-- memory:([0-9a-f-]{36}) -->\Z")
-_CLOSE = re.compile(r"<!-- /memory:([0-9a-f-]{36}) -->\Z")
+_MARKER = re.compile(r"^<!-- (/?)memory:([0-9a-f-]{36}) -->\r?$", re.MULTILINE)
 
 
 class BlockFault(StrEnum):
@@ -49,8 +48,7 @@ def neutralized(content: str) -> str:
 
 def has_markers(text: str) -> bool:
     """Whether a line of the text could be taken for a marker of ours."""
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    return any(_OPEN.match(line) or _CLOSE.match(line) for line in lines)
+    return _MARKER.search(text) is not None
 
 
 def find_blocks(text: str) -> tuple[Block, ...] | BlocksRefused:
@@ -58,25 +56,23 @@ def find_blocks(text: str) -> tuple[Block, ...] | BlocksRefused:
     found: list[Block] = []
     seen: set[UUID] = set()
     open_note: UUID | None = None
-    open_start = body_start = position = 0
-    for line in text.split("\n"):
-        end = position + len(line)
-        bare = line.removesuffix("\r")
-        opening, closing = _OPEN.match(bare), _CLOSE.match(bare)
-        if opening:
+    open_start = body_start = 0
+    for marker in _MARKER.finditer(text):
+        start, end = marker.span()
+        note = _uuid(marker.group(2))
+        if not marker.group(1):
             if open_note is not None:
                 return BlocksRefused(reason=BlockFault.NESTED)
-            open_note, open_start, body_start = _uuid(opening.group(1)), position, end + 1
-        elif closing:
-            if open_note is None or _uuid(closing.group(1)) != open_note:
-                return BlocksRefused(reason=BlockFault.ORPHAN)
-            if open_note in seen:
-                return BlocksRefused(reason=BlockFault.DUPLICATE)
-            seen.add(open_note)
-            body = text[body_start : max(body_start, position - 1)].replace("\r\n", "\n").removesuffix("\r")
-            found.append(Block(note=open_note, start=open_start, end=min(end + 1, len(text)), body=body))
-            open_note = None
-        position = end + 1
+            open_note, open_start, body_start = note, start, end + 1
+            continue
+        if open_note is None or note != open_note:
+            return BlocksRefused(reason=BlockFault.ORPHAN)
+        if open_note in seen:
+            return BlocksRefused(reason=BlockFault.DUPLICATE)
+        seen.add(open_note)
+        body = text[body_start : max(body_start, start - 1)].replace("\r\n", "\n").removesuffix("\r")
+        found.append(Block(note=open_note, start=open_start, end=min(end + 1, len(text)), body=body))
+        open_note = None
     return BlocksRefused(reason=BlockFault.ORPHAN) if open_note is not None else tuple(found)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -125,7 +126,9 @@ def read_skill_head(text: str) -> SkillHead | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def _head(front_matter: str) -> SkillHead | None:
+    """Kept, since the same files are looked at before each attempt and parsing one costs more than reading it."""
     try:
         data: Any = yaml.safe_load(front_matter)
     except (yaml.YAMLError, ValueError, RecursionError):

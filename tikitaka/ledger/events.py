@@ -129,6 +129,27 @@ class MemberRemoved(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenIssued(Event):
+    """A token of a machine was made; `teams` is None for all of the organization. Attempts' own are no entries."""
+
+    type = "org.token.issued"
+    subject_kind = "token"
+    token: UUID
+    kind: str
+    scopes: tuple[str, ...]
+    teams: tuple[str, ...] | None
+    agent: UUID | None
+    expires_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRevoked(Event):
+    type = "org.token.revoked"
+    subject_kind = "token"
+    token: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessDenied(Event):
     """One per principal, permission, object and minute; `count` says how many came in the minute before."""
 
@@ -473,6 +494,19 @@ class NoteProposed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRepeated(Event):
+    """An agent handed in what a note says already; it is not told so, it may not be entitled to that note."""
+
+    type = "memory.proposal.repeated"
+    subject_kind = "attempt"
+    attempt: UUID
+    team: UUID
+    agent: UUID
+    of: UUID
+    content_digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NoteDeduplicated(Event):
     """A distilled statement restated what was already there; it did not become a note."""
 
@@ -601,6 +635,20 @@ class LandingCompleted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LandingConfirmed(Event):
+    """The machine on which the agent works says for the first time, or anew after a fault, that it has the file."""
+
+    type = "memory.landing.confirmed"
+    subject_kind = "landing"
+    landing: UUID
+    team: UUID
+    note: UUID
+    agent: UUID
+    file: str
+    file_digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LandingFailed(Event):
     type = "memory.landing.failed"
     subject_kind = "landing"
@@ -690,6 +738,66 @@ class IncidentClosed(Event):
     incident: UUID
     team: UUID | None
     kind: str
+
+
+# --- what is told to other systems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookCreated(Event):
+    """`host` is all of the address that is told: path and query may hold what only the receiver should know."""
+
+    type = "webhook.created"
+    subject_kind = "endpoint"
+    endpoint: UUID
+    host: str
+    events: tuple[str, ...]
+    teams: tuple[UUID, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookChanged(Event):
+    type = "webhook.changed"
+    subject_kind = "endpoint"
+    endpoint: UUID
+    host: str
+    events: tuple[str, ...]
+    teams: tuple[UUID, ...] | None
+    active: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSecretRotated(Event):
+    type = "webhook.secret.rotated"
+    subject_kind = "endpoint"
+    endpoint: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSwitchedOff(Event):
+    """Not by a person: the receiver said that it is gone for good."""
+
+    type = "webhook.switched_off"
+    subject_kind = "endpoint"
+    endpoint: UUID
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRemoved(Event):
+    type = "webhook.removed"
+    subject_kind = "endpoint"
+    endpoint: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRedelivered(Event):
+    """A person sent an event of the log once more."""
+
+    type = "webhook.redelivered"
+    subject_kind = "endpoint"
+    endpoint: UUID
+    delivery: UUID
 
 
 KNOWN_TYPES = frozenset(REGISTRY)

@@ -20,6 +20,7 @@ class ReviewReason(StrEnum):
     NEW_SKILL = "new_skill"
     WITHOUT_MODEL = "without_model"
     WRITTEN_BY_PERSON = "written_by_person"
+    PROPOSED_BY_AGENT = "proposed_by_agent"
     EDITED = "edited"
     LANDING_FAILED = "landing_failed"
     REVIEW_ALL = "review_all"
@@ -37,6 +38,7 @@ EXPLANATIONS = {
     ReviewReason.NEW_SKILL: "It would create a skill that its recipient does not have yet.",
     ReviewReason.WITHOUT_MODEL: "The sentence was picked by a classifier, without a language model.",
     ReviewReason.WRITTEN_BY_PERSON: "A person wrote it; somebody else approves it.",
+    ReviewReason.PROPOSED_BY_AGENT: "An agent handed it in while it worked; no model distilled it.",
     ReviewReason.EDITED: "It was edited after it was proposed.",
     ReviewReason.LANDING_FAILED: "It was approved, but a file refused it; nothing was written.",
     ReviewReason.REVIEW_ALL: "Everything is reviewed in this installation.",
@@ -58,6 +60,7 @@ class NoteFacts:
     possible_update: bool = False
     without_model: bool = False
     written_by_person: bool = False
+    proposed_by_agent: bool = False
     edited: bool = False
     landing_failed: bool = False
     recipients: int = 1
@@ -75,6 +78,7 @@ def review_reasons(facts: NoteFacts, *, policy: Policy) -> tuple[ReviewReason, .
         ReviewReason.NEW_SKILL: facts.new_skill,
         ReviewReason.WITHOUT_MODEL: facts.without_model,
         ReviewReason.WRITTEN_BY_PERSON: facts.written_by_person,
+        ReviewReason.PROPOSED_BY_AGENT: facts.proposed_by_agent,
         ReviewReason.EDITED: facts.edited,
         ReviewReason.LANDING_FAILED: facts.landing_failed,
         ReviewReason.REVIEW_ALL: policy.review_all,

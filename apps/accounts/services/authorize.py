@@ -6,9 +6,11 @@ from uuid import UUID
 
 from django.db.models import Model
 
+from apps.accounts.models import Membership
 from apps.accounts.selectors import held_by
 from apps.ledger.services import deny
-from tikitaka.authz import Context, Denied, Permission, Principal, decide
+from tikitaka.authz import Context, Denied, Permission, Principal, PrincipalKind, decide
+from tikitaka.authz.decide import DenyReason
 from tikitaka.errors import Forbidden
 
 
@@ -38,3 +40,21 @@ def authorize(
         reasons = tuple(reason.value for reason in verdict.reasons)
         deny(organization, actor=actor.actor, permission=permission.value, object_id=object_id, reasons=reasons)
         raise AccessRefused(permission, reasons)
+
+
+def deny_at_home(actor: Principal, permission: str, *, organization: UUID | None, object_id: UUID) -> None:
+    """Records that something was refused like what does not exist, when it is of an organization of the caller's own.
+
+    What a stranger tries is no entry in a log that is not theirs.
+    """
+    if organization is not None and _is_home(actor, organization):
+        reasons = (DenyReason.NO_GRANT.value,)
+        deny(organization, actor=actor.actor, permission=permission, object_id=object_id, reasons=reasons)
+
+
+def _is_home(actor: Principal, organization: UUID) -> bool:
+    if actor.grant is not None:
+        return actor.grant.organization == organization
+    if actor.kind is not PrincipalKind.USER:
+        return False
+    return Membership.objects.filter(organization=organization, user=actor.id).exists()

@@ -37,6 +37,12 @@ _STAGES = {
         "landings to remove",
         "Look at the agents' folders, then at control",
     ),
+    "webhook_deliveries": (
+        900,
+        "message for another system",
+        "messages for other systems",
+        "Look at the incidents webhook_failing, then at the workers of control",
+    ),
 }
 _HOLDS = {
     Hold.DEPENDENCY: "for another node of the task",

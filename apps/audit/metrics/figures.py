@@ -19,6 +19,7 @@ from django.db.models.functions import Cast, Coalesce
 
 from apps.conductor.models import Incident, LogCheck, RefusedCalls
 from apps.conductor.ready import Queues, queues
+from apps.conductor.webhooks.selectors import waiting_deliveries
 from apps.ledger import clock
 from apps.ledger.selectors import Head, heads
 from apps.ledger.sql import fetch
@@ -121,6 +122,7 @@ def _row_stages(now: datetime) -> dict[str, Stage]:
         _counted("unencoded_requests", EmbedRequest.objects.filter(done_at__isnull=True), "created_at"),
         _counted("open_reviews", ReviewItem.objects.filter(closed_at__isnull=True), "opened_at"),
         _counted("notes_to_land", approved, "since"),
+        _counted("webhook_deliveries", waiting_deliveries(), "waiting_since"),
     )
     return {name: _stage(depth, oldest, now) for name, depth, oldest in parts[0].union(*parts[1:], all=True)}
 

@@ -13,8 +13,9 @@ from unfold.admin import ModelAdmin
 
 from apps.accounts.models import Organization
 from apps.accounts.selectors import containers_with
+from apps.accounts.sessions import principal
 from apps.console.admin.shown import Shown, Titled, VisibleRowsFilter, is_text
-from apps.console.identity import holds_anywhere, principal
+from apps.console.identity import holds_anywhere
 from apps.ledger.services import deny
 from apps.teams.models import Team
 from tikitaka.authz import Permission

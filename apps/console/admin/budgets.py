@@ -12,11 +12,11 @@ from unfold.forms import BaseDialogForm
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from apps.accounts.models import Organization
+from apps.accounts.sessions import principal
 from apps.conductor.budgets import set_budget
 from apps.console.admin.base import GovernedAdmin
 from apps.console.admin.dialogs import as_uuid, done, refused
 from apps.console.budgets import in_words, limit_fields, limits_of, typed
-from apps.console.identity import principal
 from apps.tasks.models import Budget, Task
 from apps.tasks.services.budgets import budget_of
 from apps.teams.models import Team

@@ -8,11 +8,11 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
 
+from apps.accounts.sessions import principal
 from apps.conductor.incidents import close_incident
 from apps.conductor.models import ImportSource, Incident
 from apps.console.admin.base import GovernedAdmin
 from apps.console.admin.dialogs import ReasonDialog, done, refused
-from apps.console.identity import principal
 from tikitaka.authz import Permission
 from tikitaka.errors import TikiTakaError
 

@@ -15,8 +15,8 @@ from unfold.decorators import display
 
 from apps.accounts.models import Organization
 from apps.accounts.selectors import containers_with
+from apps.accounts.sessions import principal
 from apps.console.admin.base import GovernedAdmin
-from apps.console.identity import principal
 from apps.ledger.models import Entry
 from tikitaka.authz import Permission
 from tikitaka.safety import show_hidden

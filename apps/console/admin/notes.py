@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import action, display
 
+from apps.accounts.sessions import principal
 from apps.conductor.story import retry_failed_flush, wake_removals
 from apps.conductor.wake import wake
 from apps.console.admin import story
@@ -26,7 +27,7 @@ from apps.console.admin.dialogs import (
     done,
     refused,
 )
-from apps.console.identity import holds_anywhere, principal
+from apps.console.identity import holds_anywhere
 from apps.memory.models import Flush, FlushStatus, Landing, Note, ReviewItem, Segment
 from apps.memory.services import review
 from tikitaka.authz import Permission

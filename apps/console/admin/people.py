@@ -15,11 +15,12 @@ from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from apps.accounts.models import Membership, Organization, User
+from apps.accounts.sessions import principal
 from apps.conductor import teams
 from apps.console.admin.base import GovernedAdmin
 from apps.console.admin.budgets import BudgetedAdmin
 from apps.console.admin.dialogs import ReasonDialog, done, refused
-from apps.console.identity import principal
+from apps.console.admin.webhooks import WebhooksAdmin
 from tikitaka.authz import Permission
 from tikitaka.errors import TikiTakaError
 
@@ -48,12 +49,12 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Organization)
-class OrganizationAdmin(BudgetedAdmin):
+class OrganizationAdmin(WebhooksAdmin, BudgetedAdmin):
     team_path = None
     organization_path = "pk"
     list_display = ("name", "paused_at", "created_at")
     readonly_fields = ("paused_at", "created_at")
-    actions_detail = ["pause", "go_on", "budget"]
+    actions_detail = ["pause", "go_on", "budget", "webhook"]
 
     def has_pause_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.holds(request, Permission.WORK_PAUSE, object_id)

@@ -10,8 +10,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apps.audit.knowledge import note_story
+from apps.audit.progress import removed
 from apps.console.admin.preview import previews
-from apps.console.views.progress import removed
 from apps.memory.models import Note
 from apps.memory.selectors import current_item
 from apps.tasks.models import Task

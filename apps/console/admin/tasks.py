@@ -11,9 +11,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
+from apps.audit.progress import removed
 from apps.console.admin.base import GovernedAdmin
 from apps.console.admin.budgets import BudgetedAdmin
-from apps.console.views.progress import removed
 from apps.context.models import ContextSnapshot
 from apps.tasks.models import Attempt, Task
 from tikitaka.safety import show_hidden

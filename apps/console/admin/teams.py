@@ -9,11 +9,11 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
 
+from apps.accounts.sessions import principal
 from apps.conductor import teams
 from apps.console.admin.base import GovernedAdmin
 from apps.console.admin.budgets import BudgetedAdmin
 from apps.console.admin.dialogs import ReasonDialog, done, refused
-from apps.console.identity import principal
 from apps.teams.models import Agent, Team
 from tikitaka.authz import Permission
 from tikitaka.errors import TikiTakaError

@@ -7,29 +7,29 @@ from typing import Any
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
+from apps.accounts.models import Organization
 from apps.console.budgets import limit_fields
 from apps.teams.models import Team
+from tikitaka.authz import MACHINE_SCOPES
 from tikitaka.errors import Invalid, TikiTakaError
 from tikitaka.notes.contract import Severity
 from tikitaka.policy import DEFAULT
 from tikitaka.safety import show_hidden
 
 
-class _TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
+class _Labeled:
     def label_from_instance(self, obj: Any) -> str:
         return show_hidden(f"{obj.name} of {obj.organization.name}")
 
 
-class _PlainForm(forms.Form):
+class _TeamField(_Labeled, forms.ModelChoiceField):  # type: ignore[type-arg]
+    """One team."""
+
+
+class _RefusableForm(forms.Form):
     """A form whose service may refuse: the reason goes to the field that it is about."""
 
     required_css_class = "required"
-    team = _TeamField(queryset=Team.objects.none(), empty_label=None)
-
-    def __init__(self, *args: Any, teams: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field: Any = self.fields["team"]
-        field.queryset = teams.filter(archived_at=None).select_related("organization").order_by("name")
 
     def refuse(self, error: TikiTakaError) -> None:
         """Shows a refusal of the service."""
@@ -43,6 +43,21 @@ class _PlainForm(forms.Form):
     def refusals(self) -> Any:
         """What concerns no single field."""
         return self.errors.get(NON_FIELD_ERRORS, [])
+
+
+class _PlainForm(_RefusableForm):
+    """The same about a team."""
+
+    team = _TeamField(queryset=Team.objects.none(), empty_label=None)
+
+    def __init__(self, *args: Any, teams: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields["team"]
+        field.queryset = _living(teams)
+
+
+def _living(teams: Any) -> Any:
+    return teams.filter(archived_at=None).select_related("organization").order_by("name")
 
 
 class NoteForm(_PlainForm):
@@ -96,3 +111,43 @@ class TaskForm(_PlainForm):
 
     def clean_prompt(self) -> str:
         return str(self.cleaned_data["prompt"]).replace("\r\n", "\n")
+
+
+class _TeamsField(_Labeled, forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Several."""
+
+
+class AgentTokenForm(_RefusableForm):
+    name = forms.CharField(
+        widget=forms.TextInput(attrs={"maxlength": DEFAULT.name_chars}), help_text="Who or what will hold it."
+    )
+    days = forms.IntegerField(
+        min_value=1,
+        max_value=DEFAULT.token_days_max,
+        initial=30,
+        label="Days until it expires",
+        help_text=f"At most {DEFAULT.token_days_max}.",
+    )
+
+
+class TokenForm(AgentTokenForm):
+    organization = forms.ModelChoiceField(queryset=Organization.objects.none(), empty_label=None)
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope.replace("_", " ")) for scope in sorted(scope.value for scope in MACHINE_SCOPES)],
+        widget=forms.CheckboxSelectMultiple,
+        label="What it may do",
+    )
+    teams = _TeamsField(
+        queryset=Team.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="For which teams",
+        help_text="Choose none for all teams of the organization, also those to come.",
+    )
+    field_order = ("organization", "name", "scopes", "teams", "days")
+
+    def __init__(self, *args: Any, organizations: Any, teams: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: Any = self.fields
+        fields["organization"].queryset = organizations.order_by("name")
+        fields["teams"].queryset = _living(teams)

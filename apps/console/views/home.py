@@ -10,8 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from apps.accounts.selectors import containers_with
+from apps.accounts.sessions import principal
 from apps.conductor.models import Incident
-from apps.console.identity import abilities, principal
+from apps.console.identity import abilities
 from apps.memory.models import ReviewItem, Segment, SegmentStatus
 from apps.tasks.models import Task
 from apps.teams.models import Team

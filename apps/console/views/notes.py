@@ -12,7 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from apps.accounts.selectors import containers_with
-from apps.console.identity import abilities, holds_anywhere, principal
+from apps.accounts.sessions import principal
+from apps.console.identity import abilities, holds_anywhere
 from apps.console.views.forms import NoteForm
 from apps.memory.models import Note
 from apps.memory.services.review import NoteText, write_note

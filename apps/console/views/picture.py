@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.console.views.progress import NodeView
+from apps.audit.progress import NodeView
 from tikitaka.text import cut
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 216, 78, 56, 20, 12

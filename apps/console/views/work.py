@@ -14,10 +14,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from apps.accounts.selectors import containers_with
+from apps.accounts.sessions import principal
 from apps.conductor import story
 from apps.conductor.wake import wake
 from apps.console.budgets import limits_of
-from apps.console.identity import abilities, holds_anywhere, principal
+from apps.console.identity import abilities, holds_anywhere
 from apps.console.views.forms import TaskForm
 from apps.console.views.live import task_of
 from apps.tasks.models import Task

@@ -5,23 +5,18 @@ Nodes that were claimed together are compiled together: the thread of work is re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from apps.context.models import ContextSnapshot
-from apps.ledger import clock
 from apps.ledger.ids import new_id
-from apps.ledger.queries import ask
 from apps.ledger.services import recording
 from apps.ledger.sql import marks
-from apps.tasks.graphs import node_states
-from apps.tasks.selectors import WorkOrder, live_cursor, log_lines
-from apps.tasks.services.attempts import held_attempts
+from apps.tasks.selectors import WorkOrder, live_cursor
 from apps.tasks.services.claim import Claimed
-from apps.tasks.services.log import last_number
 from tikitaka.context.render import DependencyOutput, Turn, render
 from tikitaka.context.window import LogLine, window
 from tikitaka.ledger.events import ContextSnapshotted
@@ -48,12 +43,26 @@ _INSERT = f"INSERT INTO context_contextsnapshot ({', '.join(_COLUMNS)}) VALUES (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """A held attempt with its order, the tasks of its thread of work, and what its agent holds."""
+    """A claimed attempt with its order and what its agent holds."""
 
     claimed: Claimed
     order: WorkOrder
-    segment_tasks: tuple[UUID, ...]
     available_notes: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What contexts are compiled from, read behind the claim, one question after the other.
+
+    The threads of work and the graphs by task, which attempts still run under which fence, and the bound: the number
+    of the newest message.
+    """
+
+    threads: Mapping[UUID, Sequence[LogLine]]
+    graphs: Mapping[UUID, Sequence[NodeState]]
+    held: Collection[tuple[UUID, int]]
+    bound: int
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,44 +75,34 @@ class Compiled:
     to_seq_inclusive: int
 
 
-def take_snapshots(*, team: UUID, occasions: Sequence[Occasion]) -> list[Compiled]:
+def take_snapshots(material: Material, occasions: Sequence[Occasion]) -> list[Compiled]:
     """Saves the snapshots of attempts that are still held and returns their prompts; what is not held is left out.
 
     A new or memoryless runtime thread starts at the first message of the segment, a continued one at its cursor.
     """
-    if not occasions:
-        return []
-    threads = {occasion.segment_tasks for occasion in occasions}
-    bound, told, graphs, held = ask(
-        last_number(team),
-        log_lines(list({task for tasks in threads for task in tasks})),
-        node_states({occasion.order.task for occasion in occasions}),
-        held_attempts([o.claimed.attempt for o in occasions]),
-    )
-    lines = {tasks: [line for task, line in told if task in tasks] for tasks in threads}
-    now = clock.now()
     drafts = [
-        (occasion, *_compile(occasion, lines[occasion.segment_tasks], graphs[occasion.order.task], bound, now))
+        (occasion, *_compile(occasion, material))
         for occasion in occasions
-        if (occasion.claimed.attempt, occasion.claimed.fence) in held
+        if (occasion.claimed.attempt, occasion.claimed.fence) in material.held
     ]
+    if not drafts:
+        return []
     with recording(occasions[0].claimed.organization) as ledger:
         ledger.write_late(_INSERT, [_columns(row) for _, row, _ in drafts])
         ledger.record(*(_event(occasion, row) for occasion, row, _ in drafts))
     return [compiled for _, _, compiled in drafts]
 
 
-def _compile(
-    occasion: Occasion, lines: Sequence[LogLine], graph: Sequence[NodeState], bound: int, now: datetime
-) -> tuple[ContextSnapshot, Compiled]:
+def _compile(occasion: Occasion, material: Material) -> tuple[ContextSnapshot, Compiled]:
     claimed, order = occasion.claimed, occasion.order
+    lines, graph = material.threads[order.task], material.graphs[order.task]
     cursor = live_cursor(claimed.agent) if order.remembers else None
     shown, dependencies = _dependencies(order, lines, graph)
     view = window(
         lines,
         agent=claimed.agent,
         from_seq_exclusive=cursor.shown_to_seq if cursor else lines[0].seq - 1,
-        to_seq_inclusive=bound,
+        to_seq_inclusive=material.bound,
         shown_nodes=frozenset(shown),
         shown_messages=frozenset(line.id for line in lines if line.seq == order.first_seq),
     )
@@ -120,10 +119,12 @@ def _compile(
         available_notes=[str(note) for note in occasion.available_notes],
         rendered=rendered,
         rendered_digest=digest(rendered),
-        created_at=now,
+        created_at=material.at,
     )
     thread = cursor.thread_id if cursor else None
-    return snapshot, Compiled(attempt=claimed.attempt, prompt=rendered, thread_id=thread, to_seq_inclusive=bound)
+    return snapshot, Compiled(
+        attempt=claimed.attempt, prompt=rendered, thread_id=thread, to_seq_inclusive=material.bound
+    )
 
 
 def _event(occasion: Occasion, snapshot: ContextSnapshot) -> ContextSnapshotted:

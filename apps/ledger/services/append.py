@@ -37,11 +37,17 @@ _HEAD = {
 
 
 def append(
-    organization: UUID, drafts: Sequence[Draft], sealed: Sequence[SealedField], *, late: Sequence[Late] = ()
+    organization: UUID,
+    drafts: Sequence[Draft],
+    sealed: Sequence[SealedField],
+    *,
+    late: Sequence[Late] = (),
+    commit: bool = False,
 ) -> Head:
     """Puts `drafts` at the end of the organization's open log; call inside a transaction, as its last act.
 
-    `late` is written before and travels with the question for the head of the log.
+    `late` is written before and travels with the question for the head of the log. `commit` ends the transaction in
+    the message that holds the entries.
     """
     with Statements() as database:
         log, head, now = _locked_head(database, organization, late)
@@ -53,11 +59,13 @@ def append(
         for draft in (*extra, *drafts):
             entry, head = place(draft, head, now=now)
             rows.append(_row(log, draft, entry))
+        if sealed:
+            store(organization, sealed)
         with together():
             database.execute_many(_INSERT, rows)
             database.execute(_MOVE, (head.size, head.tip, head.last_at, log))
-    if sealed:
-        store(organization, sealed)
+            if commit:
+                database.execute("COMMIT")
     return head
 
 

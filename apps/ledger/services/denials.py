@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import F
 
 from apps.ledger.models import Denial
-from apps.ledger.services.recording import recording
+from apps.ledger.services.recording import aside, recording
 from tikitaka.ledger.entries import Actor
 from tikitaka.ledger.events import AccessDenied
 
@@ -20,7 +20,7 @@ def deny(organization: UUID, *, actor: Actor, permission: str, object_id: UUID, 
     The count of a minute enters the log with the next entry for the same three.
     """
     minute = datetime.now(UTC).replace(second=0, microsecond=0)
-    with recording(organization, actor=actor) as ledger:
+    with aside(), recording(organization, actor=actor) as ledger:
         window, created = Denial.objects.select_for_update().get_or_create(
             organization_id=organization,
             principal=actor.id,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ class _Buffer:
 
 
 _open: ContextVar[_Buffer | None] = ContextVar("open_recording", default=None)
+_first: ContextVar[list[Callable[[], object]] | None] = ContextVar("first_transaction", default=None)
 
 
 class Recorder:
@@ -64,18 +66,42 @@ class Recorder:
             )
 
 
+@contextmanager
+def first_transaction(write: Callable[[], object]) -> Iterator[None]:
+    """Has `write` called at the beginning of the first recording inside the block, in its transaction, once.
+
+    Where that transaction is rolled back, it is called again in the next. Refusals are recorded without it.
+    """
+    token = _first.set([write])
+    try:
+        yield
+    finally:
+        _first.reset(token)
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """A recording inside is not what somebody waits for with `first_transaction`: a denial, a refused decision."""
+    token = _first.set([])
+    try:
+        yield
+    finally:
+        _first.reset(token)
+
+
 class recording:  # noqa: N801 reads as a statement, and a class costs less to enter than a generator
     """A transaction whose entries go to the organization's log. Nested uses join the outermost one.
 
     Append late: the head of the log is locked only for the moment before the commit.
     """
 
-    __slots__ = ("_actor", "_buffer", "_organization", "_token", "_writing")
+    __slots__ = ("_actor", "_buffer", "_first", "_organization", "_token", "_writing")
 
     def __init__(self, organization: UUID, *, actor: Actor = SYSTEM) -> None:
         self._organization = organization
         self._actor = actor
         self._token: Token[_Buffer | None] | None = None
+        self._first: list[Callable[[], object]] = []
 
     def __enter__(self) -> Recorder:
         outer = _open.get()
@@ -87,6 +113,14 @@ class recording:  # noqa: N801 reads as a statement, and a class costs less to e
         self._writing = writing()
         self._writing.__enter__()
         self._token = _open.set(self._buffer)
+        waiting = _first.get()
+        if waiting:
+            try:
+                waiting[0]()
+            except BaseException as failure:
+                self.__exit__(type(failure), failure, failure.__traceback__)
+                raise
+            self._first, waiting[:] = list(waiting), []
         return Recorder(self._buffer, self._actor)
 
     def __exit__(
@@ -94,16 +128,31 @@ class recording:  # noqa: N801 reads as a statement, and a class costs less to e
     ) -> None:
         if self._token is None:
             return
+        if error is not None:
+            self._give_back()
         try:
             if error is None and self._buffer.drafts:
-                append(self._organization, self._buffer.drafts, self._buffer.sealed, late=self._buffer.late)
+                append(
+                    self._organization,
+                    self._buffer.drafts,
+                    self._buffer.sealed,
+                    late=self._buffer.late,
+                    commit=self._writing.commit_may_travel(),
+                )
             elif error is None:
                 write_late(self._buffer.late)
         except BaseException as failure:
             kind, error, trace = type(failure), failure, failure.__traceback__
+            self._give_back()
             raise
         finally:
             try:
                 self._writing.__exit__(kind, error, trace)
             finally:
                 _open.reset(self._token)
+
+    def _give_back(self) -> None:
+        """What was written first has been rolled back with the rest."""
+        waiting = _first.get()
+        if waiting is not None and self._first:
+            waiting[:] = self._first

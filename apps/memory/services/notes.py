@@ -9,8 +9,9 @@ from uuid import UUID
 
 from apps.ledger import clock
 from apps.ledger.ids import new_id
+from apps.ledger.rows import equal, instances
 from apps.ledger.services import Recorder
-from apps.ledger.sql import Statements, execute_many
+from apps.ledger.sql import Statements, execute, execute_many
 from apps.memory.models import Flush, Note, Recipient, ReviewItem, Segment
 from apps.memory.services.assess import Assessed, AssessedRecipient
 from apps.memory.services.recipients import deny_newcomers, record_withheld
@@ -34,6 +35,7 @@ _NEW_RECIPIENT = (
     "INSERT INTO memory_recipient (note_id, agent_id, verdict, reason, match_kind, score_bp, threshold_bp,"
     " placement, placement_key, placement_score_bp) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
+PROPOSED = "proposed"
 _CITED_ATTEMPT = "INSERT INTO memory_note_cited_attempts (note_id, attempt_id) VALUES (%s, %s)"
 _CITED_SPAN = "INSERT INTO memory_note_cited_spans (note_id, span_id) VALUES (%s, %s)"
 
@@ -142,6 +144,7 @@ def facts_of(note: Note, recipients: Sequence[AssessedRecipient]) -> NoteFacts:
         possible_update=note.possible_update_of_id is not None,
         without_model=note.source == "sentence",
         written_by_person=note.written_by_id is not None,
+        proposed_by_agent=note.source == PROPOSED,
         edited=note.edited_by_id is not None,
         recipients=len(granted),
     )
@@ -155,7 +158,7 @@ def seal_digest(note: Note) -> None:
 
 def note_digest(note: Note) -> str:
     """The digest as the rows stand now."""
-    return _digest(note, Recipient.objects.filter(note=note))
+    return _digest(note, instances(Recipient, equal("note_id", note.pk)).ask())
 
 
 def _digest(note: Note, recipients: Iterable[AssessedRecipient | Recipient]) -> str:
@@ -216,7 +219,8 @@ def open_items(notes: Sequence[Note], *, ledger: Recorder, policy: Policy) -> No
 
 def close_items(note: Note) -> None:
     """Ends whatever review is open for the note."""
-    ReviewItem.objects.filter(note=note, closed_at__isnull=True).update(closed_at=clock.now())
+    close = "UPDATE memory_reviewitem SET closed_at = %s WHERE note_id = %s AND closed_at IS NULL"
+    execute(close, [clock.now(), note.pk])
 
 
 def hold_again(*, note: Note, reason: ReviewReason, ledger: Recorder, policy: Policy) -> None:

@@ -11,7 +11,9 @@ from uuid import UUID
 from apps.accounts.services.authorize import authorize
 from apps.ledger import clock
 from apps.ledger.ids import new_id
-from apps.ledger.services import Recorder, recording
+from apps.ledger.rows import equal, insert, instances, refresh
+from apps.ledger.services import Recorder, aside, recording
+from apps.ledger.sql import as_uuid, execute, fetch
 from apps.memory.models import Decision, Note, Recipient, ReviewItem
 from apps.memory.selectors import current_item
 from apps.memory.services.assess import Assessed, ProposedText, assess
@@ -100,13 +102,12 @@ def approve(
         if not after <= before:
             raise RecipientsNotAllowed("an approval can leave recipients out; moving the note is an edit")
         _check_team(locked, after)
-        _withhold(locked, before - after, WithholdReason.NARROWED_BY_EDIT, ledger)
-        seal_digest(locked)
+        if after != before:
+            _withhold(locked, before - after, WithholdReason.NARROWED_BY_EDIT, ledger)
+            seal_digest(locked)
         _decide(actor, locked, item, "approved", shown_digest, words, before, after, ledger)
-        Note.objects.filter(pk=locked.pk).update(
-            status=next_status(NoteStatus(locked.status), NoteStep.APPROVE), decided_by_id=actor.id
-        )
-    note.refresh_from_db()
+        _step(locked, NoteStep.APPROVE, actor)
+    refresh(note)
     return note
 
 
@@ -121,10 +122,8 @@ def reject(*, actor: Principal, note: Note, shown_digest: str, words: str) -> No
         before = _granted(locked)
         _withhold(locked, before, WithholdReason.REJECTED_BY_REVIEWER, ledger)
         _decide(actor, locked, item, "rejected", shown_digest, words, before, frozenset(), ledger)
-        Note.objects.filter(pk=locked.pk).update(
-            status=next_status(NoteStatus(locked.status), NoteStep.REJECT), decided_by_id=actor.id
-        )
-    note.refresh_from_db()
+        _step(locked, NoteStep.REJECT, actor)
+    refresh(note)
     return note
 
 
@@ -149,7 +148,7 @@ def edit(
     team: Team = note.team
     with recording(note.organization_id) as ledger:
         deny_newcomers(team=team.pk, ledger=ledger, notes=[note.pk])
-    proposed = _proposed(text, policy) if text is not None else _as_proposed(note)
+    proposed = proposed_text(text, policy) if text is not None else _as_proposed(note)
     candidates = {*_candidates(note), *(recipients or ())}  # whoever is chosen needs a place, participant or not
     assessed = assess(proposed, team=team, candidates=candidates, policy=policy, itself=note.pk)
     rows = assessed.recipients if text is not None else tuple(assessed_rows(note))
@@ -193,7 +192,7 @@ def revoke(*, actor: Principal, note: Note, words: str) -> Note:
 def write_note(*, actor: Principal, team: Team, text: NoteText, policy: Policy) -> Note:
     """A note or a standing rule by a person: it goes the same way as any other, and its author does not approve it."""
     authorize(actor, Permission.NOTE_WRITE, team, organization=team.organization_id, object_id=team.pk)
-    proposed = _proposed(text, policy)
+    proposed = proposed_text(text, policy)
     everybody = list(active_agents(team.pk).values_list("pk", flat=True))
     assessed = assess(proposed, team=team, candidates=everybody, policy=policy)
 
@@ -214,10 +213,11 @@ def _deciding(actor: Principal, note: Note, verdict: str) -> Iterator[tuple[Note
     """The note locked in a recording transaction; a refusal inside is an entry of its own after the rollback."""
     try:
         with recording(note.organization_id, actor=actor.actor) as ledger:
-            locked = Note.objects.select_for_update(of=("self",)).select_related("team").get(pk=note.pk)
+            (locked,) = instances(Note, equal("id", note.pk), lock=True).ask()
+            locked.team = note.team
             yield locked, ledger
     except TikiTakaError as error:
-        with recording(note.organization_id, actor=actor.actor) as ledger:
+        with aside(), recording(note.organization_id, actor=actor.actor) as ledger:
             ledger.record(DecisionRefused(note=note.pk, team=note.team_id, verdict=verdict, reason=error.code))
         raise
 
@@ -268,8 +268,15 @@ def _check_places(assessed: Assessed, wanted: Collection[UUID]) -> None:
             raise RecipientsNotAllowed(reason)
 
 
+def _step(note: Note, step: NoteStep, actor: Principal) -> None:
+    status = next_status(NoteStatus(note.status), step)
+    assert status is not None, "a decision is checked before it is made"
+    execute("UPDATE memory_note SET status = %s, decided_by_id = %s WHERE id = %s", [status.value, actor.id, note.pk])
+
+
 def _granted(note: Note) -> frozenset[UUID]:
-    return frozenset(Recipient.objects.filter(note=note, verdict="granted").values_list("agent_id", flat=True))
+    rows = fetch("SELECT agent_id FROM memory_recipient WHERE note_id = %s AND verdict = 'granted'", [note.pk])
+    return frozenset(as_uuid(agent) for (agent,) in rows)
 
 
 def _candidates(note: Note) -> list[UUID]:
@@ -298,19 +305,21 @@ def _decide(
         raise Invalid(actor="a decision is a person's")
     if verdict != "edited":
         close_items(note)
-    Decision.objects.create(
-        id=new_id(),
-        organization_id=note.organization_id,
-        note=note,
-        item=item,
-        verdict=verdict,
-        reviewer_id=actor.id,
-        authentication=dict(actor.auth),
-        content_digest=shown_digest,
-        words=words,
-        before=sorted(str(agent) for agent in before),
-        after=sorted(str(agent) for agent in after),
-        at=clock.now(),
+    insert(
+        Decision(
+            id=new_id(),
+            organization_id=note.organization_id,
+            note=note,
+            item=item,
+            verdict=verdict,
+            reviewer_id=actor.id,
+            authentication=dict(actor.auth),
+            content_digest=shown_digest,
+            words=words,
+            before=sorted(str(agent) for agent in before),
+            after=sorted(str(agent) for agent in after),
+            at=clock.now(),
+        )
     )
     ledger.record(
         DecisionRecorded(
@@ -344,7 +353,8 @@ def _save_edit(
     seal_digest(note)
 
 
-def _proposed(text: NoteText, policy: Policy) -> ProposedText:
+def proposed_text(text: NoteText, policy: Policy) -> ProposedText:
+    """A statement by a person or an agent, checked; the key is folded, or made of the content where there is none."""
     content = require("content", text.content.strip(), limit=policy.note_content_chars)
     description = require("description", text.description.strip(), limit=policy.note_description_chars, multiline=False)
     key = fold_skill_key(text.skill_key, content=content)

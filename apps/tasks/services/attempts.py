@@ -38,6 +38,12 @@ class StaleHolder(WrongState):
     code = "stale_holder"
 
 
+class AttemptOver(WrongState):
+    """The attempt has ended: it was reported, its lease ran out, or its task was cancelled."""
+
+    code = "attempt_over"
+
+
 def held_attempts(attempts: Sequence[UUID]) -> Query[set[tuple[UUID, int]]]:
     """Which of some attempts still run, each with the fencing number of its holder."""
     return Query(
@@ -80,7 +86,11 @@ def span_values(attempt: UUID, seq: int, draft: SpanDraft, *, at: datetime, poli
 
 
 def store_spans(*, attempt: UUID, fence: int, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Stores redacted spans while their holder still holds the attempt."""
+    """Stores redacted spans while their holder still holds the attempt. Of two with one number the later counts.
+
+    One statement may not touch a row twice, as PostgreSQL says.
+    """
+    rows = list({row[1]: row for row in rows}.values())
     with writing(), Statements() as database:
         held = database.fetch(_HELD + for_update(), (attempt, fence, AttemptStatus.RUNNING.value))
         if not held:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,11 +14,11 @@ from apps.ledger.services import Recorder, recording
 from apps.ledger.sql import as_uuid, marks
 from apps.tasks.budgets import purse
 from apps.tasks.graphs import running_graphs
-from apps.tasks.models import AttemptStatus, Budget
+from apps.tasks.models import Attempt, AttemptStatus, Budget
 from apps.tasks.services.budgets import any_budget, charge_attempts, lock_budgets, note_refusals
 from apps.tasks.services.log import locked_scheduler
 from apps.teams.hosts import require_here
-from apps.teams.selectors import gate
+from apps.teams.selectors import external_agents, gate
 from tikitaka.ledger.events import AttemptStarted
 from tikitaka.policy import Policy
 from tikitaka.scheduling.budget import UNLIMITED
@@ -49,26 +49,56 @@ class Claimed:
     fence: int
 
 
-def claim_ready(*, team: UUID, organization: UUID, policy: Policy, limit: int | None = None) -> list[Claimed]:
+def claim_of(attempt: Attempt, *, team: UUID) -> Claimed:
+    """What the holder of a running attempt holds, read back from its row."""
+    return Claimed(
+        attempt=attempt.pk,
+        node=attempt.node_id,
+        task=attempt.task_id,
+        team=team,
+        organization=attempt.organization_id,
+        agent=attempt.agent_id,
+        number=attempt.node.attempts,
+        fence=attempt.fence,
+    )
+
+
+def claim_ready(
+    *,
+    team: UUID,
+    organization: UUID,
+    policy: Policy,
+    limit: int | None = None,
+    external: bool = False,
+    agents: Collection[UUID] | None = None,
+) -> list[Claimed]:
     """Starts what may start now, at most `limit` nodes; attempts are counted before anything is dispatched.
 
-    Switches and host are read behind the lock that moving the team takes too; refused where its files lie elsewhere.
+    Our own workers and the orchestrators that lease for `external` agents never start each other's nodes; `agents`
+    names some of them. Switches and host are read behind the lock that moving the team takes too; refused where its
+    files lie elsewhere.
     """
     with recording(organization) as ledger:
-        scheduler, found, states, busy, limited = ask(
-            locked_scheduler(team), gate(team), running_graphs(team), _busy(team), any_budget(organization)
+        scheduler, found, states, busy, limited, leased_out = ask(
+            locked_scheduler(team),
+            gate(team),
+            running_graphs(team),
+            _busy(team),
+            any_budget(organization),
+            external_agents(team),
         )
         require_here(found.host)
         tasks = list(states)
         if scheduler is None or not tasks:
             return []  # a team has its row from its first message on
         owners = {node.id: task for task, nodes in states.items() for node in nodes}
+        others = _others_agents(states, leased_out, external=external, agents=agents)
         budgets: Sequence[Budget] = ()
         if limited:
             budgets = lock_budgets(organization=organization, team=team, tasks=tasks, now=scheduler.now)
         selection = select_ready(
             [TaskGraph(task=task, nodes=tuple(states[task])) for task in tasks],
-            busy,
+            replace(busy, agents=busy.agents | others) if others else busy,
             width=found.width,
             paused=found.paused,
             purse=purse(budgets, scheduler.now) if budgets else UNLIMITED,
@@ -94,6 +124,20 @@ def claim_ready(*, team: UUID, organization: UUID, policy: Policy, limit: int | 
         if len(start) == len(selection.start):  # else what is refused may only be refused beside what is not started
             note_refusals(budgets, selection.refused, ledger=ledger)
     return claimed
+
+
+def _others_agents(
+    states: Mapping[UUID, Sequence[NodeState]],
+    leased_out: frozenset[UUID],
+    *,
+    external: bool,
+    agents: Collection[UUID] | None,
+) -> frozenset[UUID]:
+    """Agents whose nodes somebody else starts: to this claim they are as good as busy."""
+    if not external:
+        return leased_out
+    mine = leased_out if agents is None else leased_out & frozenset(agents)
+    return frozenset(node.agent for nodes in states.values() for node in nodes) - mine
 
 
 def _busy(team: UUID) -> Query[Busy]:

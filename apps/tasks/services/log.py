@@ -64,10 +64,10 @@ def take_numbers(team: UUID, count: int) -> range:
     return range(last - count + 1, last + 1)
 
 
-def last_number(team: UUID) -> Query[int]:
-    """The number of the newest message; 0 in an empty log."""
-    return Query("SELECT last_seq FROM tasks_teamscheduler WHERE team_id = %s", [team], _first_number)
-
-
-def _first_number(rows: Rows) -> int:
-    return int(rows[0][0]) if rows else 0
+def log_end(team: UUID) -> Query[tuple[int, datetime]]:
+    """The number of the newest message, 0 in an empty log, and the time at which it was the newest."""
+    return Query(
+        f"SELECT last_seq, {clock.column()} FROM tasks_teamscheduler WHERE team_id = %s",
+        [team],
+        lambda rows: (int(rows[0][0]), clock.read(rows[0][1])) if rows else (0, clock.now()),
+    )

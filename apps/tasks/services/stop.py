@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from apps.accounts.services.authorize import authorize
 from apps.ledger import clock
@@ -13,7 +13,7 @@ from apps.ledger.services import recording
 from apps.tasks.graphs import node_states
 from apps.tasks.models import AgentLease, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL, running_attempts
-from apps.tasks.services.claim import Claimed
+from apps.tasks.services.claim import claim_of
 from apps.tasks.services.finish import Ended, finish_attempts, settle_tasks
 from apps.tasks.services.log import lock_scheduler
 from apps.tasks.services.plan import refuse_retired
@@ -76,8 +76,11 @@ def cancel_task(*, actor: Principal, task: Task) -> tuple[UUID, ...]:
     return running
 
 
-def resume_task(*, actor: Principal, task: Task) -> int:
-    """Clears attempts and reasons of what did not finish and queues it again; how many nodes. Finished work stays."""
+def resume_task(*, actor: Principal, task: Task, node: UUID | None = None) -> int:
+    """Clears attempts and reasons of what did not finish and queues it again; how many nodes. Finished work stays.
+
+    With `node` only that one and what it blocked; what else failed stays failed.
+    """
     authorize(actor, Permission.TASK_RUN, task.team, organization=task.organization_id, object_id=task.pk)
 
     with recording(task.organization_id, actor=actor.actor) as ledger:
@@ -86,6 +89,8 @@ def resume_task(*, actor: Principal, task: Task) -> int:
         unfinished = PlanNode.objects.filter(
             task=task, status__in=[NodeStatus.FAILED.value, NodeStatus.CANCELLED.value]
         )
+        if node is not None:
+            unfinished = unfinished.filter(Q(pk=node) | Q(blocked_by=node))
         planned = task.nodes.exists()
         resumable = (TaskStatus.PARTIAL, TaskStatus.FAILED, TaskStatus.CANCELLED)
         if current.status not in resumable or (planned and not unfinished.exists()):
@@ -133,16 +138,7 @@ def end_expired(*, policy: Policy) -> list[Expired]:
     by_team: dict[tuple[UUID, UUID], list[Ended]] = {}
     for lease in leases:
         attempt = lease.attempt
-        claimed = Claimed(
-            attempt=attempt.pk,
-            node=attempt.node_id,
-            task=attempt.task_id,
-            team=lease.team_id,
-            organization=attempt.organization_id,
-            agent=lease.agent_id,
-            number=attempt.node.attempts,
-            fence=attempt.fence,
-        )
+        claimed = claim_of(attempt, team=lease.team_id)
         end = RunEnd(answer=None, error="interrupted", detail="the process that ran it is gone")
         by_team.setdefault((attempt.organization_id, lease.team_id), []).append(Ended(claimed=claimed, end=end))
     return [

@@ -9,12 +9,14 @@ from django.conf import settings
 from apps.accounts.services.authorize import authorize
 from apps.ledger import clock
 from apps.ledger.ids import new_id
+from apps.ledger.queries import ask
+from apps.ledger.rows import insert
 from apps.ledger.services import recording
 from apps.tasks.models import AuthorKind, Message, Task
 from apps.tasks.services.budgets import open_task_budget
 from apps.tasks.services.log import take_numbers
 from apps.teams.models import Team
-from apps.teams.selectors import active_agents
+from apps.teams.selectors import active_count, locked_open
 from tikitaka.authz import Permission, Principal, PrincipalKind
 from tikitaka.errors import WrongState
 from tikitaka.ledger.events import TaskSubmitted
@@ -51,11 +53,11 @@ def submit_task(
     now = clock.now()
 
     with recording(team.organization_id, actor=actor.actor) as ledger:
-        open_team = Team.objects.select_for_update(no_key=True).filter(pk=team.pk, archived_at__isnull=True)
-        if not open_team.exists() or active_agents(team.pk).count() < policy.team_agents_min:
+        is_open, agents = ask(locked_open(team.pk), active_count(team.pk))
+        if not is_open or agents < policy.team_agents_min:
             raise TeamNotReady
         (seq,) = take_numbers(team.pk, 1)
-        task = Task.objects.create(
+        task = Task(
             id=new_id(),
             organization_id=team.organization_id,
             team=team,
@@ -65,7 +67,7 @@ def submit_task(
             submitted_at=now,
             first_seq=seq,
         )
-        Message.objects.create(
+        message = Message(
             organization_id=team.organization_id,
             team=team,
             task=task,
@@ -74,6 +76,8 @@ def submit_task(
             text=prompt,
             at=now,
         )
+        insert(task)
+        insert(message)
         open_task_budget(task=task, limits=limits, ledger=ledger)
         ledger.record(TaskSubmitted(task=task.pk, team=team.pk, prompt_digest=digest(prompt), source="person"))
     return Submitted(task=task, looks_secret=redact(prompt).findings)

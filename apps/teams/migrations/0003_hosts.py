@@ -13,20 +13,23 @@ from tikitaka.hosts import is_host_name
 _NO_NAME = "localhost"  # the default of before: one root that everybody shared
 
 
-def name_hosts(apps: Any, _: Any) -> None:
+def name_hosts(apps: Any, editor: Any) -> None:
     """The name that all workspaces of a team agree on; any other team lies in the root without a name."""
     names: dict[Any, set[str]] = defaultdict(set)
-    for team, host in apps.get_model("teams", "Workspace").objects.values_list("agent__team", "host").distinct():
+    database = editor.connection.alias
+    workspaces = apps.get_model("teams", "Workspace").objects.using(database)
+    for team, host in workspaces.values_list("agent__team", "host").distinct():
         names[team].add(host)
     for team, (host, *others) in names.items():
         if not others and host != _NO_NAME and is_host_name(host):
-            apps.get_model("teams", "Team").objects.filter(pk=team).update(host=host)
+            apps.get_model("teams", "Team").objects.using(database).filter(pk=team).update(host=host)
 
 
-def call_rendered(apps: Any, _: Any) -> None:
+def call_rendered(apps: Any, editor: Any) -> None:
     """Every instructions file was rendered when its agent was registered or changed."""
-    agents = apps.get_model("teams", "Agent").objects.filter(pk=OuterRef("agent"))
-    workspaces = apps.get_model("teams", "Workspace").objects.filter(rendered_digest="")
+    database = editor.connection.alias
+    agents = apps.get_model("teams", "Agent").objects.using(database).filter(pk=OuterRef("agent"))
+    workspaces = apps.get_model("teams", "Workspace").objects.using(database).filter(rendered_digest="")
     workspaces.update(rendered_digest=Subquery(agents.values("profile_digest")[:1]))
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.services.authorize import authorize
 from apps.ledger.ids import new_id
 from apps.ledger.services import recording
-from apps.teams.models import RUNTIMES, Agent, Team, Workspace
+from apps.teams.models import DELIVERIES, EXTERNAL, HERE, RUNTIMES, Agent, Team, Workspace
 from apps.teams.selectors import profile_digest
 from tikitaka.authz import Permission, Principal
 from tikitaka.errors import Invalid, WrongState
@@ -37,6 +37,7 @@ def register_agent(
     runtime: str = "process",
     command: Sequence[str] = (),
     remembers: bool = False,
+    delivery: str = HERE,
 ) -> Agent:
     """A new agent with its own workspace, whose path is made of ids only; conductor has its folders made."""
     authorize(actor, Permission.TEAMS_MANAGE, team, organization=team.organization_id, object_id=team.pk)
@@ -49,6 +50,10 @@ def register_agent(
         raise Invalid(name="needs a letter or a digit")
     if runtime not in dict(RUNTIMES):
         raise Invalid(runtime="is not a known runtime")
+    if delivery not in dict(DELIVERIES):
+        raise Invalid(workspace="is neither here nor remote")
+    if delivery != HERE and runtime != EXTERNAL:
+        raise Invalid(workspace="of an agent whose program runs here must be here")
     if not all(isinstance(part, str) and "\x00" not in part for part in command):
         raise Invalid(command="must be a list of words")
 
@@ -76,6 +81,7 @@ def register_agent(
                 organization_id=team.organization_id,
                 agent=agent,
                 path=f"{team.organization_id}/{team.pk}/agents/{agent.pk}",
+                delivery=delivery,
             )
             ledger.record(
                 AgentRegistered(

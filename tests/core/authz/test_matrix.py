@@ -23,10 +23,12 @@ from tikitaka.authz.decide import DenyReason
 TWIN = {
     "view_organization_work": "yyyy",
     "manage_members": "y...",
+    "manage_tokens": "y...",
     "manage_teams": "y.y.",
     "pause_work": "y.y.",
     "set_budget": "y...",
     "run_task": "y.y.",
+    "lease_node": "y...",
     "import_work": "y.y.",
     "read_note": "yy.y",
     "write_note": "yy..",
@@ -75,7 +77,9 @@ def test_a_forbid_beats_every_grant(permission: Permission, context: Context, re
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PrincipalKind if kind is not PrincipalKind.USER])
-@pytest.mark.parametrize("permission", [Permission.NOTE_DECIDE, Permission.NOTE_REVOKE, Permission.MEMBERS_MANAGE])
+@pytest.mark.parametrize(
+    "permission", [Permission.NOTE_DECIDE, Permission.NOTE_REVOKE, Permission.MEMBERS_MANAGE, Permission.TOKENS_MANAGE]
+)
 def test_machines_never_decide(kind: PrincipalKind, permission: Permission) -> None:
     verdict = decide(Principal(kind=kind, id=uuid.uuid4(), name="machine"), permission, ALL)
     assert isinstance(verdict, Denied)

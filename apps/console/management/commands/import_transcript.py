@@ -13,7 +13,7 @@ from django.db.models import Q
 from apps.accounts.models import Membership, User
 from apps.accounts.selectors import principal_of
 from apps.conductor.import_writer import Imported
-from apps.conductor.importing import import_sessions
+from apps.conductor.importing import import_read
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import close_thread
 from apps.memory.models import Note, Segment
@@ -22,7 +22,8 @@ from apps.teams.models import Agent, Team
 from apps.teams.selectors import access_team
 from tikitaka.authz import Permission, Principal
 from tikitaka.authz.permissions import ROLE_PERMISSIONS
-from tikitaka.capture.sessions import UnreadableSession, decode_lines, read_session
+from tikitaka.capture.documents import read_document
+from tikitaka.capture.sessions import UnreadableSession
 from tikitaka.capture.turns import DamagedLine
 from tikitaka.errors import Invalid, NotFound, TikiTakaError
 from tikitaka.text import name_key, require
@@ -32,13 +33,17 @@ _FILE_BYTES_MAX = 512 * 1024 * 1024
 
 class Command(BaseCommand):
     help = (
-        "Brings in sessions recorded elsewhere: output and session files of Codex and Claude Code, and the plain form "
-        "described in docs/import.md. Bringing in the same session again changes nothing."
+        "Brings in sessions recorded elsewhere: output and session files of Codex and Claude Code, traces of "
+        "OpenTelemetry as OTLP JSON, and the plain form described in docs/import.md. Bringing in the same session "
+        "again changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--team", required=True, help="id of the team, or its name where only one team has it")
-        parser.add_argument("--agent", required=True, help="id of the agent, or its name within the team")
+        parser.add_argument(
+            "--agent",
+            help="id of the agent, or its name within the team; may be left out for traces, which name their agents",
+        )
         parser.add_argument(
             "--user",
             help="login of the person who imports, who needs the right to import into this team; may be left out "
@@ -68,12 +73,14 @@ class Command(BaseCommand):
         if unread:
             raise CommandError(f"{unread} of {len(options['files'])} files could not be read", returncode=1)
 
-    def _bring_in(self, place: str, path: Path, prompt: str | None, team: Team, agent: Agent, actor: Principal) -> bool:
-        """False when the file could not be read at all; every damaged line is named either way."""
+    def _bring_in(
+        self, place: str, path: Path, prompt: str | None, team: Team, agent: Agent | None, actor: Principal
+    ) -> bool:
+        """False when the file could not be read at all; every damaged line or span is named either way."""
         try:
             if path.stat().st_size > _FILE_BYTES_MAX:
                 raise OSError(f"larger than {_FILE_BYTES_MAX // 1024**2} MiB")
-            session = read_session(decode_lines(path.read_bytes()), prompt=prompt)
+            read = read_document(path.read_bytes(), prompt=prompt)
         except OSError as error:
             self.stderr.write(f"{place}: cannot be read: {error.strerror or error}")
             return False
@@ -81,19 +88,20 @@ class Command(BaseCommand):
             self._name_damage(place, refused.damaged)
             self.stderr.write(f"{place}: {refused.code}: {refused.detail}")
             return False
-        self._name_damage(place, session.damaged)
-        if not session.thread_named:
+        self._name_damage(place, read.damaged)
+        if not all(session.thread_named for session in read.sessions):
             self.stderr.write(f"{place}: the line that names the thread is lost; the content stands for the name")
         try:
-            (imported,) = import_sessions(actor=actor, team=team, agent=agent, sessions=[session])
+            document = import_read(actor=actor, team=team, read=read, agent=agent)
         except TikiTakaError as refused:
             raise CommandError(f"{place}: {refused.detail}") from refused
-        self.stdout.write(f"{place}: {_said(imported)}")
+        for imported in document.imported:
+            self.stdout.write(f"{place}: {_said(imported)}")
         return True
 
     def _name_damage(self, place: str, damaged: tuple[DamagedLine, ...]) -> None:
         for line in damaged:
-            self.stderr.write(f"{place}: line {line.number} is damaged: {line.reason}")
+            self.stderr.write(f"{place}: {line.what} {line.number} is damaged: {line.reason}")
 
     def _close(self, team: Team, actor: Principal) -> Segment | None:
         if open_segment(team.pk) is None:
@@ -122,7 +130,7 @@ def _prompt(given: str | None) -> str | None:
         raise CommandError(error.detail) from error
 
 
-def _resolve(team_name: str, agent_name: str, login: str | None) -> tuple[Team, Agent, Principal]:
+def _resolve(team_name: str, agent_name: str | None, login: str | None) -> tuple[Team, Agent | None, Principal]:
     """Whom the arguments mean. What the person may not see answers like what is not there."""
     team = _team(team_name)
     actor = principal_of(_importer(team, login), {"methods": ["local_command"]})
@@ -130,6 +138,8 @@ def _resolve(team_name: str, agent_name: str, login: str | None) -> tuple[Team, 
         team = access_team(actor, team.pk, Permission.WORK_IMPORT)
     except NotFound as error:
         raise CommandError(f"--team: {team_name!r} is no team into which {actor.name!r} may import") from error
+    if agent_name is None:
+        return team, None, actor
     meant = Q(pk=_uuid(agent_name)) if _uuid(agent_name) else Q(name_key=name_key(agent_name))
     found = Agent.objects.filter(meant, team=team).first()
     if found is None:

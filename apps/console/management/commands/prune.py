@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from apps.conductor.retention import prunable, prune
 
-_COUNTS = ("tasks", "spans", "messages", "contexts", "outputs")
+_COUNTS = ("tasks", "spans", "messages", "contexts", "outputs", "deliveries")
 
 
 class Command(BaseCommand):

@@ -10,12 +10,11 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.accounts.models import User
 from apps.accounts.selectors import principal_of
 from apps.conductor.pool import embedded_pool
 from apps.conductor.story import submit
 from apps.console.budgets import limits_of
-from apps.console.naming import find_team
+from apps.console.naming import find_team, find_user
 from apps.tasks.budgets import spent_budget_of
 from apps.tasks.models import AgentLease, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
@@ -39,9 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the settled task as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = User.objects.filter(username=options["user"], is_active=True).first()
-        if user is None:
-            raise CommandError(f"--user: nobody logs in as {options['user']}")
+        user = find_user(options["user"])
         team = find_team(options["team"])
         if not is_here(team.host):
             raise CommandError(f"{WorkspaceElsewhere.code}: run it {root(team.host)}")

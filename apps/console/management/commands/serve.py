@@ -14,7 +14,7 @@ import structlog
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
+from django.db import close_old_connections, connections
 
 from apps.conductor.hearing import say_here
 from apps.conductor.pool import embedded_pool
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0)
             with _bound(options["host"], options["port"]) as listener, embedded_pool(), _sweeping():
                 self._greet(*listener.getsockname()[:2], demo=demo)
-                config = uvicorn.Config("config.asgi:application", log_level="warning", lifespan="off")
+                config = uvicorn.Config("config.asgi:application", log_level="warning", lifespan="on")
                 uvicorn.Server(config).run(sockets=[listener])
 
     def _greet(self, host: str, port: int, *, demo: bool) -> None:
@@ -120,5 +120,6 @@ class _sweeping:  # noqa: N801 reads as a verb where it is used
                     reconcile()
             except Exception:
                 log.exception("a sweep broke; the next one tries again")
+            close_old_connections()
             rounds += 1
         connections.close_all()

@@ -9,10 +9,12 @@ from uuid import UUID
 from apps.ledger import clock
 from apps.ledger.services import recording
 from apps.memory.models import FileKind, GovernedFile, Landing, LandingStatus
-from apps.memory.selectors import file_landings, held_landings
+from apps.memory.selectors import Held, file_landings, held_landings
+from apps.memory.services.landing.confirm import confirmed_digests
 from apps.memory.services.landing.record import is_ours, own_file_text, save_file_record
 from apps.memory.services.landing.skills import keep_catalogue
 from apps.teams.models import Agent
+from apps.teams.models import Workspace as WorkspaceRow
 from apps.teams.selectors import workspace_folder, workspace_of
 from tikitaka.landing.drift import block_fault
 from tikitaka.landing.files import INSTRUCTIONS_FILE, OVERRIDE_FILE, read_skill_head, skill_file
@@ -41,17 +43,26 @@ class UnknownSkill:
 
 
 def available_notes(*, agent: UUID) -> tuple[list[UUID], list[Drifted]]:
-    """The notes whose very block lies in the agent's file now, and what has drifted since it was landed.
+    """The notes whose very block lies in the agent's file now, and what has drifted since it was landed."""
+    return in_place(agent=agent, landings=held_landings(agent))
 
-    The disk is the state: a note counts as available only if its block is there, whatever the database says.
+
+def in_place(*, agent: UUID, landings: Sequence[Held]) -> tuple[list[UUID], list[Drifted]]:
+    """Of what the record says that the agent holds, the notes that lie there now, and what has drifted.
+
+    The disk is the state: a note counts as available only if its block is there, whatever the database says. Where the
+    agent works on another machine, that machine must have confirmed this very file too, and not too long ago.
     """
-    landings = list(held_landings(agent))
     if not landings:
         return [], []
-    faults = _faults(agent, landings)
-    drifted = _mark(landings, faults)
-    available = [landing.note_id for landing in landings if faults[landing.pk] is None]
-    return available, drifted
+    row = workspace_of(agent)
+    faults, texts = _look(row, landings)
+    drifted = _mark(landings, faults, remote=row.is_remote)
+    held = [item for item in landings if faults[item.landing] is None]
+    if row.is_remote:
+        there = confirmed_digests(agent)
+        held = [item for item in held if there.get(item.file) == digest(texts[item.file])]
+    return [item.note for item in held], drifted
 
 
 def reconcile_agent(*, agent: UUID, policy: Policy) -> list[Drifted]:
@@ -116,52 +127,51 @@ def _restore(workspace: Workspace, agent: Agent, governed: GovernedFile, *, poli
     return True
 
 
-def _faults(agent: UUID, landings: Sequence[Landing]) -> dict[UUID, str | None]:
+def _look(row: WorkspaceRow, landings: Sequence[Held]) -> tuple[dict[UUID, str | None], dict[str, str]]:
+    """What is wrong with each landing, and the text of each file as it lies here."""
     try:
-        with open_workspace(workspace_folder(workspace_of(agent))) as workspace:
-            texts = {file: _read(workspace, file) for file in {landing.file for landing in landings}}
+        with open_workspace(workspace_folder(row)) as workspace:
+            texts = {file: _read(workspace, file) for file in {item.file for item in landings}}
             hidden = workspace.has(OVERRIDE_FILE)
     except WorkspaceFault as fault:
-        return {landing.pk: fault.reason.value for landing in landings}
+        return {item.landing: fault.reason.value for item in landings}, {}
     found: dict[UUID, str | None] = {}
-    for landing in landings:
-        text, fault_name = texts[landing.file]
-        block = block_fault(text, landing.note_id, landing.block_digest)
+    for item in landings:
+        text, fault_name = texts[item.file]
+        block = block_fault(text, item.note, item.block_digest)
         fault_name = fault_name or (block.value if block else None)
-        if landing.file == INSTRUCTIONS_FILE and hidden:
+        if item.file == INSTRUCTIONS_FILE and hidden:
             fault_name = "override_file"
-        elif landing.file != INSTRUCTIONS_FILE and fault_name is None and read_skill_head(text or "") is None:
+        elif item.file != INSTRUCTIONS_FILE and fault_name is None and read_skill_head(text or "") is None:
             fault_name = "unreadable_skill"
-        found[landing.pk] = fault_name
-    return found
+        found[item.landing] = fault_name
+    return found, {file: text or "" for file, (text, _) in texts.items()}
 
 
-def _mark(landings: Sequence[Landing], faults: dict[UUID, str | None]) -> list[Drifted]:
+def _mark(landings: Sequence[Held], faults: dict[UUID, str | None], *, remote: bool) -> list[Drifted]:
     """Landed becomes drifted and back, as the disk says; a fault that was known before is not reported again."""
     now = clock.now()
     drifted = []
-    whole = [
-        landing.pk for landing in landings if faults[landing.pk] is None and landing.status == LandingStatus.DRIFTED
-    ]
+    whole = [item.landing for item in landings if faults[item.landing] is None and item.status == LandingStatus.DRIFTED]
     if whole:
-        Landing.objects.filter(pk__in=whole, status=LandingStatus.DRIFTED).update(
-            status=LandingStatus.LANDED, fault="", confirmed_at=now
-        )
-    for landing in landings:
-        fault = faults[landing.pk]
+        again = Landing.objects.filter(pk__in=whole, status=LandingStatus.DRIFTED)
+        confirmed_at = None if remote else now  # only the agent's own machine can say what lies there
+        again.update(status=LandingStatus.LANDED, fault="", confirmed_at=confirmed_at)
+    for item in landings:
+        fault = faults[item.landing]
         if fault is None:
             continue
-        drifted.append(Drifted(agent=landing.agent_id, file=landing.file, fault=fault))
-        with recording(landing.organization_id) as ledger:
-            if Landing.objects.filter(pk=landing.pk, status=LandingStatus.LANDED).update(
+        drifted.append(Drifted(agent=item.agent, file=item.file, fault=fault))
+        with recording(item.organization) as ledger:
+            if Landing.objects.filter(pk=item.landing, status=LandingStatus.LANDED).update(
                 status=LandingStatus.DRIFTED, fault=fault
             ):
                 ledger.record(
                     LandingDrifted(
-                        landing=landing.pk,
-                        team=landing.note.team_id,
-                        note=landing.note_id,
-                        agent=landing.agent_id,
+                        landing=item.landing,
+                        team=item.team,
+                        note=item.note,
+                        agent=item.agent,
                         fault=fault,
                     )
                 )

@@ -51,7 +51,8 @@ def write_landing(landing: Landing, *, claim: int, policy: Policy) -> WriteRefus
     agent = Agent.objects.get(pk=landing.agent_id)
     touched = False
     try:
-        with open_workspace(workspace_folder(workspace_of(agent.pk))) as workspace:
+        row = workspace_of(agent.pk)
+        with open_workspace(workspace_folder(row)) as workspace:
             if not _still_wanted(landing, claim):
                 return WriteRefused(reason="decided_meanwhile", transient=True)
             present = workspace.read(landing.file)
@@ -62,7 +63,7 @@ def write_landing(landing: Landing, *, claim: int, policy: Policy) -> WriteRefus
             if wanted != present:
                 touched = True
                 workspace.write(landing.file, wanted, expected=present)
-            _record(landing, agent, kind, wanted)
+            _record(landing, agent, kind, wanted, confirmed=not row.is_remote)
     except WorkspaceFault as fault:
         return WriteRefused(reason=fault.reason.value, transient=fault.reason in TRANSIENT, touched=touched)
     return None
@@ -138,12 +139,13 @@ def _refused(fault: OverBudget | None) -> WriteRefused | None:
     return WriteRefused(reason=fault.reason.value, transient=False) if fault else None
 
 
-def _record(landing: Landing, agent: Agent, kind: FileKind, text: str) -> None:
+def _record(landing: Landing, agent: Agent, kind: FileKind, text: str, *, confirmed: bool) -> None:
+    """`confirmed` is false where only the agent's own machine can say that the file is there."""
     now = clock.now()
     with recording(landing.organization_id) as ledger:
         save_file_record(agent, landing.file, kind, text)
         changed = Landing.objects.filter(pk=landing.pk, status=LandingStatus.INTENDED).update(
-            status=LandingStatus.LANDED, kind=kind, landed_at=now, confirmed_at=now, fault=""
+            status=LandingStatus.LANDED, kind=kind, landed_at=now, confirmed_at=now if confirmed else None, fault=""
         )
         close_threads([agent.pk])
         if changed:

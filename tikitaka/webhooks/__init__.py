@@ -1,0 +1,1 @@
+"""What is told to other systems: which entries, in which words, signed how, tried how often, sent where."""
