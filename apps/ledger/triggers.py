@@ -35,8 +35,12 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'the ledger only grows: ' || TG_OP || ' refused';
 END $$;
 CREATE OR REPLACE FUNCTION ledger_next_only() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    newest bigint;
 BEGIN
-    IF NEW.seq IS DISTINCT FROM (SELECT COALESCE(MAX(seq) + 1, 0) FROM {ENTRY} WHERE log_id = NEW.log_id) THEN
+    -- By order and not by MAX: a server that knows nothing of a new table yet would read the whole log for that.
+    SELECT seq INTO newest FROM {ENTRY} WHERE log_id = NEW.log_id ORDER BY seq DESC LIMIT 1;
+    IF NEW.seq IS DISTINCT FROM COALESCE(newest + 1, 0) THEN
         RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = 'the ledger only grows: not the next entry';
     END IF;
     RETURN NEW;

@@ -241,6 +241,22 @@ class TestTriggers:
         with pytest.raises(Exception, match="not the next entry"):
             entry.save(force_insert=True)
 
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite finds the greatest of an index by itself")
+    def test_the_next_entry_of_a_long_log_is_found_by_its_key(self) -> None:
+        """In a table that nobody has analyzed yet, as every new installation's is."""
+        organization = uuid.uuid4()
+        with recording(organization) as ledger:
+            ledger.record(*(TeamCreated(team=uuid.uuid4()) for _ in range(2_000)))
+        entry = Entry.objects.latest("seq")
+        columns = [field.column for field in Entry._meta.fields]
+        values = [getattr(entry, field.attname) for field in Entry._meta.fields]
+        values[columns.index("id")], values[columns.index("seq")] = uuid.uuid4(), entry.seq + 1
+        insert = f"INSERT INTO ledger_entry ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {insert}", values)
+            ((plan,),) = cursor.fetchall()
+        assert plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"] < 60
+
 
 def test_roles_are_for_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections["default"], "vendor", "sqlite")
