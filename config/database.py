@@ -39,7 +39,7 @@ def from_url(url: str) -> dict[str, Any]:
     if parts.scheme not in ("postgres", "postgresql") or not parts.path.strip("/"):
         raise ImproperlyConfigured("DATABASE_URL must be sqlite:///path or postgres://user:password@host:port/name")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "config.postgresql",
         "NAME": unquote(parts.path.strip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL, except for how it finds out that a connection was cut."""
