@@ -16,7 +16,7 @@ from django.conf import settings
 
 from apps.accounts.services.authorize import authorize, deny_at_home
 from apps.accounts.services.tokens import issue_attempt_token
-from apps.conductor.preparation import Prepared, prepare
+from apps.conductor.preparation import Prepared, inquire, prepare
 from apps.conductor.story import go_on
 from apps.conductor.wake import wake
 from apps.ledger import clock
@@ -73,11 +73,12 @@ def _lease(team: Team, agents: Collection[UUID] | None, policy: Policy) -> Lease
     claimed = claim_ready(
         team=team.pk, organization=team.organization_id, policy=policy, limit=1, external=True, agents=agents
     )
-    if not claimed:
+    inquiry = inquire(claimed)
+    if inquiry is None:
         return None
     (held,) = claimed
     try:
-        prepared = prepare(claimed, policy=policy)
+        prepared = prepare(inquiry, policy=policy)
     except Exception as error:
         log.exception("an attempt could not be prepared", attempt=str(held.attempt))
         _finish(held, RunEnd(answer=None, error="interrupted", detail=f"internal error: {type(error).__name__}"))

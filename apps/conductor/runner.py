@@ -9,7 +9,6 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
@@ -23,7 +22,7 @@ from apps.conductor.capture import SpanCollector
 from apps.conductor.incidents import open_incident
 from apps.conductor.models import IncidentKind
 from apps.conductor.outage import AGAIN_S, AWAY, outlast
-from apps.conductor.preparation import Prepared, prepare
+from apps.conductor.preparation import Inquiry, Prepared, inquire, prepare
 from apps.conductor.story import go_on
 from apps.conductor.wake import wake
 from apps.ledger.services import recording
@@ -31,11 +30,11 @@ from apps.memory.services.landing.skills import keep_catalogue
 from apps.providers.runtimes import runtime
 from apps.tasks.models import Task
 from apps.tasks.services.attempts import StaleHolder, clean_thread_id, move_cursor, renew
-from apps.tasks.services.claim import Claimed, claim_ready
+from apps.tasks.services.claim import Claimed
 from apps.tasks.services.finish import Ended, Finished, finish_attempts
+from apps.tasks.services.turn import take_turn
 from apps.teams.hosts import require_here
 from apps.teams.selectors import gate
-from tikitaka.hosts import WorkspaceElsewhere
 from tikitaka.policy import Policy
 from tikitaka.ports import AgentRuntime, RunEnd
 from tikitaka.scheduling.fairness import room_for
@@ -92,7 +91,8 @@ class Runner:
             organization = self._organization(team)
             with self._claiming:
                 room = self._room_for(team, organization)
-                finished, claimed = self._settle_and_claim(team, organization, ends, room)
+                finished, inquiry = self._settle_and_claim(team, organization, ends, room)
+                claimed = inquiry.claimed if inquiry is not None else ()
                 self._take_slots(claimed)
         except BaseException as error:
             if ends and isinstance(error, _DATA_FAULTS):
@@ -105,7 +105,8 @@ class Runner:
         if room <= len(claimed):
             self._wait_for_slot(team, organization)
         self._wake_hungry(team)
-        self._launch(claimed)
+        if inquiry is not None:
+            self._launch(inquiry)
         if finished is not None:
             go_on(finished)
 
@@ -119,19 +120,21 @@ class Runner:
 
     def _settle_and_claim(
         self, team: UUID, organization: UUID, ends: list[Ended], room: int
-    ) -> tuple[Finished | None, list[Claimed]]:
-        """One transaction, however many ends there are; `ends` is filled as late as may be, so that it takes more."""
-        finished: Finished | None = None
-        claimed: list[Claimed] = []
-        with recording(organization):
+    ) -> tuple[Finished | None, Inquiry | None]:
+        """One transaction, however many ends there are; `ends` is filled as late as may be, so that it takes more.
+
+        What preparing the claimed ones needs is asked behind it.
+        """
+        with recording(organization) as ledger:
             with self._lock:
                 ends += self._ends.pop(team, [])
-            if ends:
-                finished = finish_attempts(organization=organization, team=team, ends=ends, policy=self._policy)
-            if room > 0:
-                with suppress(WorkspaceElsewhere):  # ends are written wherever the team lies by now
-                    claimed = claim_ready(team=team, organization=organization, policy=self._policy, limit=room)
-        return finished, claimed
+            finished, claimed = take_turn(
+                organization=organization, team=team, ends=ends, room=room, policy=self._policy
+            )
+            inquiry = inquire(claimed)
+            if inquiry is not None:
+                ledger.ask_behind(*inquiry.questions())
+        return finished, inquiry
 
     def _organization(self, team: UUID) -> UUID:
         with self._lock:
@@ -243,10 +246,11 @@ class Runner:
         for live in list(self._live.values()):
             live.cancelled.set()
 
-    def _launch(self, claimed: Sequence[Claimed]) -> None:
+    def _launch(self, inquiry: Inquiry) -> None:
         """Programs start once their snapshots are saved."""
+        claimed = inquiry.claimed
         try:
-            prepared = prepare(claimed, policy=self._policy)
+            prepared = prepare(inquiry, policy=self._policy)
         except Exception as error:
             log.exception("attempts could not be prepared", attempts=[str(item.attempt) for item in claimed])
             for item in claimed:

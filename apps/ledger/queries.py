@@ -41,6 +41,26 @@ class Query(Generic[T]):
         return Sent(database, self.read)
 
 
+class Question(Generic[T]):
+    """A query for the moment behind a commit: `Recorder.ask_behind` has it travel with the commit where it can."""
+
+    __slots__ = ("_query", "_sent")
+
+    def __init__(self, query: Query[T]) -> None:
+        self._query = query
+        self._sent: Sent[T] | None = None
+
+    def send(self) -> None:
+        """Sends it along with what else `together()` sends, unless it has been sent."""
+        self._sent = self._sent or self._query.send()
+
+    def answer(self) -> T:
+        """What the rows mean, asked for now where it has not been sent; to be called once."""
+        self.send()
+        assert self._sent is not None
+        return self._sent.answer()
+
+
 class Sent(Generic[T]):
     """A query on its way."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +18,22 @@ _KEPT = 256
 _graphs: OrderedDict[UUID, tuple[NodeState, ...]] = OrderedDict()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTask:
+    """A task that runs: its nodes in plan order, whether it is being cancelled, whether a segment owns it."""
+
+    nodes: tuple[NodeState, ...]
+    cancelling: bool
+    in_segment: bool
+
+    def after(self, outcome: Mapping[UUID, NodeStatus]) -> RunningTask:
+        """The same once some of its nodes stand as `outcome` says."""
+        if not any(node.id in outcome for node in self.nodes):
+            return self
+        nodes = (replace(n, status=outcome[n.id]) if n.id in outcome else n for n in self.nodes)
+        return replace(self, nodes=tuple(nodes))
+
+
 def node_states(tasks: Collection[UUID]) -> Query[dict[UUID, list[NodeState]]]:
     """The graphs of some tasks as the rules see them, each in plan order."""
     return Query(
@@ -27,15 +43,25 @@ def node_states(tasks: Collection[UUID]) -> Query[dict[UUID, list[NodeState]]]:
     )
 
 
-def running_graphs(team: UUID) -> Query[dict[UUID, list[NodeState]]]:
-    """The graphs of a team's tasks that run and are not being cancelled, in order of submission."""
+def running_tasks(team: UUID) -> Query[dict[UUID, RunningTask]]:
+    """A team's tasks that run, by id in order of submission."""
     return Query(
-        'SELECT n.task_id, n."index", n.status, n.attempts FROM tasks_plannode n'
-        " JOIN tasks_task t ON t.id = n.task_id WHERE t.team_id = %s AND t.status = 'running'"
-        " AND t.cancel_requested_at IS NULL ORDER BY t.first_seq",
+        'SELECT n.task_id, n."index", n.status, n.attempts, t.cancel_requested_at, t.segment_id FROM tasks_plannode n'
+        " JOIN tasks_task t ON t.id = n.task_id WHERE t.team_id = %s AND t.status = 'running' ORDER BY t.first_seq",
         [team],
-        lambda rows: {task: _states(task, now) for task, now in _by_task(rows).items()},
+        _running,
     )
+
+
+def _running(rows: Rows) -> dict[UUID, RunningTask]:
+    found: dict[Any, tuple[bool, bool, dict[int, tuple[str, int]]]] = {}
+    for task, index, status, attempts, cancelled, segment in rows:
+        known = found.get(task) or found.setdefault(task, (cancelled is not None, segment is not None, {}))
+        known[2][index] = (status, attempts)
+    return {
+        (key := as_uuid(task)): RunningTask(nodes=tuple(_states(key, now)), cancelling=cancelling, in_segment=owned)
+        for task, (cancelling, owned, now) in found.items()
+    }
 
 
 def _by_task(rows: Rows) -> dict[UUID, dict[int, tuple[str, int]]]:

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from apps.conductor.pool import embedded_pool
-from apps.conductor.preparation import prepare
+from apps.conductor.preparation import inquire, prepare
 from apps.conductor.story import assign_segments, submit
 from apps.ledger import clock
 from apps.ledger.queries import Query
@@ -41,7 +41,9 @@ def test_a_segment_may_take_a_task_in_while_its_attempt_is_prepared(
     assert task.segment_id is not None
     monkeypatch.setattr("apps.conductor.preparation.work_orders", lambda _: Query("SELECT 1", [], lambda _: orders))
 
-    (prepared,) = prepare([claimed], policy=settings.TIKITAKA_POLICY)
+    inquiry = inquire([claimed])
+    assert inquiry is not None
+    (prepared,) = prepare(inquiry, policy=settings.TIKITAKA_POLICY)
 
     assert "Uploads" in prepared.launch.prompt
 

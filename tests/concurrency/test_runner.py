@@ -26,16 +26,22 @@ from tikitaka.ports import Launch, RunEnd
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_an_end_that_could_not_be_written_is_written_by_the_next_dispatch(committed_cast: Cast, monkeypatch) -> None:
-    failures = iter([OperationalError("away"), OperationalError("away")])
-    original = running.finish_attempts
+def _fail_to_write_ends(monkeypatch, failures) -> None:
+    """The turns in which ends are to be written fail, as long as there are failures."""
+    original = running.take_turn
 
     def failing(**arguments):
-        for error in failures:
-            raise error
+        if arguments["ends"]:
+            for error in failures:
+                raise error
         return original(**arguments)
 
-    monkeypatch.setattr(running, "finish_attempts", failing)
+    monkeypatch.setattr(running, "take_turn", failing)
+
+
+def test_an_end_that_could_not_be_written_is_written_by_the_next_dispatch(committed_cast: Cast, monkeypatch) -> None:
+    failures = iter([OperationalError("away"), OperationalError("away")])
+    _fail_to_write_ends(monkeypatch, failures)
     runtime = ScriptedRuntime(lambda launch: "the answer")
     with embedded_pool(runtimes=runtime) as pool:
         task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1)]).task
@@ -62,14 +68,7 @@ def test_attempts_that_cannot_be_prepared_end_and_are_counted(committed_cast: Ca
 
 def test_without_a_sweep_an_end_is_written_once_the_database_is_back(committed_cast: Cast, monkeypatch) -> None:
     failures = iter([OperationalError("away")])
-    original = running.finish_attempts
-
-    def failing(**arguments):
-        for error in failures:
-            raise error
-        return original(**arguments)
-
-    monkeypatch.setattr(running, "finish_attempts", failing)
+    _fail_to_write_ends(monkeypatch, failures)
     with embedded_pool(runtimes=ScriptedRuntime()) as pool:
         task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1)]).task
         assert pool.drain(10)
@@ -95,17 +94,20 @@ def test_one_end_that_cannot_be_stored_does_not_keep_the_others(committed_cast: 
     """The database fails first, so that both ends come in one batch; then one of them turns out to be unstorable."""
     came_in = threading.Event()
     batches: list[int] = []
-    original = running.finish_attempts
 
-    def strict(**arguments):
-        ends = arguments["ends"]
-        if not came_in.is_set():
-            came_in.set()
-            raise OperationalError("away")
-        batches.append(len(ends))
-        if any(ended.end.answer == "evil" for ended in ends):
-            raise ValueError("no column takes this")
-        return original(**arguments)
+    def strict(write):
+        def writing(**arguments):
+            ends = arguments["ends"]
+            if ends and not came_in.is_set():
+                came_in.set()
+                raise OperationalError("away")
+            if ends:
+                batches.append(len(ends))
+            if any(ended.end.answer == "evil" for ended in ends):
+                raise ValueError("no column takes this")
+            return write(**arguments)
+
+        return writing
 
     def script(launch: Launch) -> str:
         if "evil" in launch.prompt:
@@ -113,7 +115,8 @@ def test_one_end_that_cannot_be_stored_does_not_keep_the_others(committed_cast: 
         assert came_in.wait(10)
         return "honest work"
 
-    monkeypatch.setattr(running, "finish_attempts", strict)
+    for name in ("take_turn", "finish_attempts"):
+        monkeypatch.setattr(running, name, strict(getattr(running, name)))
     with embedded_pool(runtimes=ScriptedRuntime(script)) as pool:
         plan = [node(2, "evil", area="backend"), node(3, "good", area="frontend")]
         task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=plan).task

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.conf import settings
 
 from apps.ledger.ids import new_id
+from apps.ledger.queries import Question
 from apps.ledger.sealing import SealedField, store
 from apps.ledger.sql import Statements, as_moment, execute_many, together
 from tikitaka.ledger.entries import SYSTEM, Draft, Entry, Head, clock_stepped, place
@@ -43,11 +44,12 @@ def append(
     *,
     late: Sequence[Late] = (),
     commit: bool = False,
+    behind: Sequence[Question[Any]] = (),
 ) -> Head:
     """Puts `drafts` at the end of the organization's open log; call inside a transaction, as its last act.
 
     `late` is written before and travels with the question for the head of the log. `commit` ends the transaction in
-    the message that holds the entries.
+    the message that holds the entries, and what is asked `behind` it stands there too.
     """
     with Statements() as database:
         log, head, now = _locked_head(database, organization, late)
@@ -66,6 +68,8 @@ def append(
             database.execute(_MOVE, (head.size, head.tip, head.last_at, log))
             if commit:
                 database.execute("COMMIT")
+                for question in behind:
+                    question.send()
     return head
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.ledger.ids import new_id
+from apps.ledger.queries import Question
 from apps.ledger.sealing import SealedField, seal_fields
 from apps.ledger.services.append import Late, append, write_late
 from apps.ledger.writing import writing
@@ -25,6 +26,7 @@ class _Buffer:
     drafts: list[Draft] = field(default_factory=list)
     sealed: list[SealedField] = field(default_factory=list)
     late: list[Late] = field(default_factory=list)
+    behind: list[Question[Any]] = field(default_factory=list)
 
 
 _open: ContextVar[_Buffer | None] = ContextVar("open_recording", default=None)
@@ -42,6 +44,10 @@ class Recorder:
         """Runs `statement` for every row before the transaction ends: nobody may read what it writes before that."""
         if rows:
             self._buffer.late.append((statement, rows))
+
+    def ask_behind(self, *questions: Question[Any]) -> None:
+        """What somebody wants to know once the transaction has ended; sent with the commit where that travels."""
+        self._buffer.behind.extend(questions)
 
     def record(self, *events: Event, actor: Actor | None = None, occurred_at: datetime | None = None) -> None:
         """Adds entries for `events`, in order; personal fields are sealed under the actor's key."""
@@ -138,6 +144,7 @@ class recording:  # noqa: N801 reads as a statement, and a class costs less to e
                     self._buffer.sealed,
                     late=self._buffer.late,
                     commit=self._writing.commit_may_travel(),
+                    behind=self._buffer.behind,
                 )
             elif error is None:
                 write_late(self._buffer.late)

@@ -9,21 +9,19 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from apps.ledger.ids import new_id
-from apps.ledger.queries import Query, Rows, ask
 from apps.ledger.services import Recorder, recording
-from apps.ledger.sql import as_uuid, marks
+from apps.ledger.sql import marks
 from apps.tasks.budgets import purse
-from apps.tasks.graphs import running_graphs
+from apps.tasks.graphs import RunningTask
 from apps.tasks.models import Attempt, AttemptStatus, Budget
-from apps.tasks.services.budgets import any_budget, charge_attempts, lock_budgets, note_refusals
-from apps.tasks.services.log import locked_scheduler
+from apps.tasks.services.budgets import charge_attempts, lock_budgets, note_refusals
+from apps.tasks.services.standing import Standing, look
 from apps.teams.hosts import require_here
-from apps.teams.selectors import external_agents, gate
 from tikitaka.ledger.events import AttemptStarted
 from tikitaka.policy import Policy
 from tikitaka.scheduling.budget import UNLIMITED
 from tikitaka.scheduling.graph import NodeState, NodeStatus
-from tikitaka.scheduling.ready import Busy, TaskGraph, select_ready
+from tikitaka.scheduling.ready import TaskGraph, select_ready
 
 _NEW_ATTEMPT = (
     "INSERT INTO tasks_attempt (id, organization_id, task_id, node_id, agent_id, number, status, fence, started_at,"
@@ -79,55 +77,66 @@ def claim_ready(
     files lie elsewhere.
     """
     with recording(organization) as ledger:
-        scheduler, found, states, busy, limited, leased_out = ask(
-            locked_scheduler(team),
-            gate(team),
-            running_graphs(team),
-            _busy(team),
-            any_budget(organization),
-            external_agents(team),
-        )
-        require_here(found.host)
-        tasks = list(states)
-        if scheduler is None or not tasks:
-            return []  # a team has its row from its first message on
-        owners = {node.id: task for task, nodes in states.items() for node in nodes}
-        others = _others_agents(states, leased_out, external=external, agents=agents)
-        budgets: Sequence[Budget] = ()
-        if limited:
-            budgets = lock_budgets(organization=organization, team=team, tasks=tasks, now=scheduler.now)
-        selection = select_ready(
-            [TaskGraph(task=task, nodes=tuple(states[task])) for task in tasks],
-            replace(busy, agents=busy.agents | others) if others else busy,
-            width=found.width,
-            paused=found.paused,
-            purse=purse(budgets, scheduler.now) if budgets else UNLIMITED,
-        )
-        start = selection.start if limit is None else selection.start[:limit]
-        claimed = [
-            Claimed(
-                attempt=new_id(),
-                node=node.id,
-                task=owners[node.id],
-                team=team,
-                organization=organization,
-                agent=node.agent,
-                number=node.attempts + 1,
-                fence=scheduler.last_fence + place,
-            )
-            for place, node in enumerate(start, start=1)
-        ]
-        if claimed:
-            _write(claimed, start, ledger, now=scheduler.now, policy=policy)
-        if budgets:
-            charge_attempts(budgets, Counter(item.task for item in claimed))
-        if len(start) == len(selection.start):  # else what is refused may only be refused beside what is not started
-            note_refusals(budgets, selection.refused, ledger=ledger)
+        standing = look(team, organization=organization)
+        return claim(standing, ledger=ledger, policy=policy, limit=limit, external=external, agents=agents)
+
+
+def claim(
+    standing: Standing,
+    *,
+    ledger: Recorder,
+    policy: Policy,
+    limit: int | None = None,
+    external: bool = False,
+    agents: Collection[UUID] | None = None,
+) -> list[Claimed]:
+    """The same for a team that has been looked at, in the transaction that holds its lock."""
+    team, organization, now = standing.team, standing.gate.organization, standing.scheduler.now
+    require_here(standing.gate.host)
+    running = {key: task for key, task in standing.tasks.items() if not task.cancelling}
+    if not running:
+        return []
+    busy, others = standing.busy(), _others_agents(running, standing.external, external=external, agents=agents)
+    budgets: Sequence[Budget] = ()
+    if standing.limited:
+        budgets = lock_budgets(organization=organization, team=team, tasks=list(running), now=now)
+    selection = select_ready(
+        [TaskGraph(task=key, nodes=task.nodes) for key, task in running.items()],
+        replace(busy, agents=busy.agents | others) if others else busy,
+        width=standing.gate.width,
+        paused=standing.gate.paused,
+        purse=purse(budgets, now) if budgets else UNLIMITED,
+    )
+    start = selection.start if limit is None else selection.start[:limit]
+    claimed = _claimed(standing, start)
+    if claimed:
+        _write(claimed, start, ledger, now=now, policy=policy)
+    if budgets:
+        charge_attempts(budgets, Counter(item.task for item in claimed))
+    if len(start) == len(selection.start):  # else what is refused may only be refused beside what is not started
+        note_refusals(budgets, selection.refused, ledger=ledger)
     return claimed
 
 
+def _claimed(standing: Standing, start: Sequence[NodeState]) -> list[Claimed]:
+    owners = {node.id: key for key, task in standing.tasks.items() for node in task.nodes} if start else {}
+    return [
+        Claimed(
+            attempt=new_id(),
+            node=node.id,
+            task=owners[node.id],
+            team=standing.team,
+            organization=standing.gate.organization,
+            agent=node.agent,
+            number=node.attempts + 1,
+            fence=standing.scheduler.last_fence + place,
+        )
+        for place, node in enumerate(start, start=1)
+    ]
+
+
 def _others_agents(
-    states: Mapping[UUID, Sequence[NodeState]],
+    running: Mapping[UUID, RunningTask],
     leased_out: frozenset[UUID],
     *,
     external: bool,
@@ -137,22 +146,7 @@ def _others_agents(
     if not external:
         return leased_out
     mine = leased_out if agents is None else leased_out & frozenset(agents)
-    return frozenset(node.agent for nodes in states.values() for node in nodes) - mine
-
-
-def _busy(team: UUID) -> Query[Busy]:
-    """Each lease with a lock of its attempt, if it has any."""
-    return Query(
-        "SELECT lease.agent_id, held.prefix FROM tasks_agentlease lease"
-        " LEFT JOIN tasks_treelock held ON held.attempt_id = lease.attempt_id WHERE lease.team_id = %s",
-        [team],
-        _busy_of,
-    )
-
-
-def _busy_of(rows: Rows) -> Busy:
-    agents = frozenset(as_uuid(agent) for agent, _ in rows)
-    return Busy(running=len(agents), agents=agents, prefixes=tuple(prefix for _, prefix in rows if prefix is not None))
+    return frozenset(node.agent for task in running.values() for node in task.nodes) - mine
 
 
 def _write(

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from apps.accounts.services.authorize import authorize
 from apps.ledger import clock
 from apps.ledger.services import recording
-from apps.tasks.graphs import node_states
+from apps.tasks.graphs import RunningTask, node_states
 from apps.tasks.models import AgentLease, PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL, running_attempts
 from apps.tasks.services.claim import claim_of
@@ -69,8 +69,10 @@ def cancel_task(*, actor: Principal, task: Task) -> tuple[UUID, ...]:
         running = tuple(running_attempts(task.pk).values_list("pk", flat=True))
         ledger.record(TaskCancelled(task=task.pk, team=task.team_id))
         if not running:
-            if task.nodes.exists():
-                settle_tasks(graphs=node_states([task.pk]).ask(), team=task.team_id, ledger=ledger, now=now)
+            graph = node_states([task.pk]).ask().get(task.pk)
+            if graph:
+                ending = RunningTask(nodes=tuple(graph), cancelling=True, in_segment=task.segment_id is not None)
+                settle_tasks({task.pk: ending}, team=task.team_id, ledger=ledger, now=now)
             else:
                 Task.objects.filter(pk=task.pk).update(status=TaskStatus.CANCELLED, settled_at=now)
     return running
