@@ -10,21 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import structlog
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import close_old_connections, connections
 
 from apps.conductor.hearing import say_here
 from apps.conductor.pool import embedded_pool
-from apps.conductor.sweep import reconcile, sweep
+from apps.conductor.sweeping import sweep_until
 from apps.console.demonstration.cast import MARK, PASSWORD
 from apps.console.serving import serving
-
-log = structlog.get_logger(__name__)
-_SWEEP_S = 5
-_RECONCILE_EVERY = 120
 
 
 class Command(BaseCommand):
@@ -96,30 +90,16 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
         listener.close()
 
 
-class _sweeping:  # noqa: N801 reads as a verb where it is used
-    """A thread that sweeps every few seconds while the block runs, and reconciles now and then."""
-
-    def __init__(self) -> None:
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="sweeper", daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join(timeout=30)
-
-    def _work(self) -> None:
-        rounds = 0
-        while not self._stop.wait(_SWEEP_S if rounds else 0):
-            try:
-                say_here()
-                sweep()
-                if rounds % _RECONCILE_EVERY == 0:
-                    reconcile()
-            except Exception:
-                log.exception("a sweep broke; the next one tries again")
-            close_old_connections()
-            rounds += 1
-        connections.close_all()
+@contextmanager
+def _sweeping() -> Iterator[None]:
+    """A thread that sweeps while the block runs, and says that work for this host is done here."""
+    stop = threading.Event()
+    thread = threading.Thread(
+        target=sweep_until, args=(stop,), kwargs={"before": say_here}, name="sweeper", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=30)
