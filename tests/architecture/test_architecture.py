@@ -9,6 +9,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.db.migrations import (
+    AddConstraint,
+    AddField,
+    AddIndex,
+    AlterField,
+    AlterModelOptions,
+    CreateModel,
+    SeparateDatabaseAndState,
+)
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
 
 ROOT = Path(__file__).resolve().parents[2]
 # The client and the program for other machines speak over a network and wait; they are no rules.
@@ -97,6 +109,36 @@ def test_every_row_below_an_organization_carries_its_id() -> None:
         if "organization_id" not in {getattr(field, "attname", "") for field in model._meta.get_fields()}
     }
     assert without <= {*PARTS.split(), *ELSEWHERE.split()}
+
+
+def test_a_migration_that_may_run_under_the_old_code_takes_nothing_away() -> None:
+    """`NNNN_pre_name`: what still runs must be able to insert, and keeps plans made for the columns as they were."""
+    from django.db.migrations.loader import MigrationLoader
+
+    loader = MigrationLoader(None)
+    found = [
+        (key, operation)
+        for key, migration in sorted(loader.disk_migrations.items())
+        if migration.__module__.startswith("apps.") and key[1][5:].startswith("pre_")
+        for operation in migration.operations
+    ]
+    assert found
+    refused = [
+        f"{app}.{name}: {operation.describe()}"
+        for (app, name), operation in found
+        if not _only_adds(operation, loader.project_state((app, name), at_end=False), app)
+    ]
+    assert not refused
+
+
+def _only_adds(operation: Operation, before: ProjectState, app: str) -> bool:
+    harmless = (CreateModel, AddIndex, AddConstraint, AlterModelOptions, SeparateDatabaseAndState)
+    if isinstance(operation, AddField):
+        return bool(operation.field.null or operation.field.many_to_many or operation.field.has_db_default())
+    if isinstance(operation, AlterField):
+        old = before.models[app, operation.model_name_lower].fields[operation.name]
+        return old.db_type(connection) == operation.field.db_type(connection) and operation.field.null >= old.null
+    return isinstance(operation, harmless)
 
 
 def test_the_project_speaks_of_itself_alone() -> None:
