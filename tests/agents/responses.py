@@ -83,4 +83,4 @@ def model_that_calls(tool: str, arguments: dict[str, Any]) -> Iterator[Model]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(120)

@@ -163,9 +163,9 @@ def test_whoever_submitted_the_task_does_not_approve_its_notes(committed_cast: C
     record(settings, "extract", json.dumps({"notes": [extracted("The gateway checks sizes.")]}))
     with embedded_pool(runtimes=ScriptedRuntime()) as pool:
         submit(actor=cast.owner, team=cast.team, prompt="x", plan=[node(2)])
-        assert pool.drain(30)
+        assert pool.drain(120)
         close_thread(actor=cast.owner, team=cast.team)
-        assert pool.drain(30)
+        assert pool.drain(120)
     note = Note.objects.get()
     with pytest.raises(AccessRefused, match="submitter_decides_not"):
         approve(actor=cast.owner, note=note, shown_digest=note.content_digest)

@@ -54,7 +54,7 @@ def pool() -> Iterator[EmbeddedPool]:
 
 def run(cast: Cast, pool: EmbeddedPool, plan: list[dict], *, limits: Limits = NO_LIMITS) -> Task:
     task = submit(actor=cast.operator, team=cast.team, prompt="x", plan=plan, limits=limits).task
-    assert pool.drain(30)
+    assert pool.drain(120)
     task.refresh_from_db()
     return task
 
@@ -157,7 +157,7 @@ class TestAttempts:
         report_exhausted()
         assert Incident.objects.get(closed_at=None).kind == IncidentKind.OUT_OF_BUDGET
         set_budget(actor=cast.owner, scope=task, limits=Limits(attempts=3))
-        assert pool.drain(30)
+        assert pool.drain(120)
         task.refresh_from_db()
         assert task.status == "completed"
         assert not Incident.objects.filter(closed_at=None).exists()
@@ -167,7 +167,7 @@ class TestAttempts:
         set_budget(actor=cast.owner, scope=cast.organization, limits=Limits(attempts=0))
         held = run(cast, pool, [node(1)])
         free = submit(actor=cast.stranger, team=cast.other_team, prompt="x", plan=[node(1)]).task
-        assert pool.drain(30)
+        assert pool.drain(120)
         assert Task.objects.get(pk=free.pk).status == "completed"
         assert statuses(held) == ["queued"]
 
@@ -194,7 +194,7 @@ class TestAttempts:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
         assert sum(begun) == 5 == Attempt.objects.count()
         budget = budget_of(cast.organization)
         assert budget is not None
@@ -226,7 +226,7 @@ class TestTokens:
         run(cast, pool, ONE_BY_ONE, limits=Limits(tokens=1))
         for _ in range(3):
             sweep()
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert len(recorded(cast, "budget.exhausted")) == 1
         incident = Incident.objects.get(kind=IncidentKind.OUT_OF_BUDGET)
         assert incident.count == 3
@@ -236,7 +236,7 @@ class TestTokens:
         task = run(committed_cast, pool, ONE_BY_ONE, limits=Limits(tokens=1))
         report_exhausted()
         story.cancel(actor=committed_cast.operator, task=task)
-        assert pool.drain(30)
+        assert pool.drain(120)
         assert report_exhausted() == 0
         assert Incident.objects.get().closed_at is not None
 
@@ -251,14 +251,14 @@ class TestMonths:
             assert statuses(task) == ["completed", "queued", "queued"]
             now[0] = datetime(2026, 12, 1, 0, 0, 1, tzinfo=UTC)
             story.settle(task.pk)
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert statuses(task) == ["completed", "completed", "queued"]
             budget = budget_of(cast.team)
             assert budget is not None
             assert (budget.tokens, budget.attempts) == (100, 1)
             now[0] = datetime(2026, 11, 30, 23, 30, tzinfo=UTC)  # the clock is set back
             story.settle(task.pk)
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert statuses(task) == ["completed", "completed", "queued"]
 
     def test_one_that_becomes_monthly_keeps_what_was_spent(self, committed_cast: Cast) -> None:
@@ -269,11 +269,11 @@ class TestMonths:
             task = run(cast, pool, ONE_BY_ONE)
             now[0] = datetime(2026, 11, 5, tzinfo=UTC)
             set_budget(actor=cast.owner, scope=cast.team, limits=Limits(tokens=100), monthly=True)
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert statuses(task) == ["completed", "queued", "queued"]
             now[0] = datetime(2026, 12, 1, tzinfo=UTC)
             story.settle(task.pk)
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert statuses(task) == ["completed", "completed", "queued"]
 
     def test_one_for_good_never_does(self, committed_cast: Cast) -> None:
@@ -284,7 +284,7 @@ class TestMonths:
             task = run(cast, pool, ONE_BY_ONE)
             now[0] = datetime(2027, 5, 1, tzinfo=UTC)
             story.settle(task.pk)
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert statuses(task) == ["completed", "queued", "queued"]
 
 
@@ -306,7 +306,7 @@ class TestCosts:
         assert Budget.objects.get(task=task).exhausted == "price_unknown"
         settings.TIKITAKA_PRICES = price_list('{"process": {"input": 1, "output": 5}}')
         story.settle(task.pk)
-        assert pool.drain(30)
+        assert pool.drain(120)
         assert statuses(task) == ["completed"]
         assert Budget.objects.get(task=task).exhausted == ""
 
@@ -321,14 +321,14 @@ class TestModels:
         set_budget(actor=cast.owner, scope=cast.team, limits=Limits(tokens=100))
         with embedded_pool(runtimes=spending(0)) as pool:
             planned = submit(actor=cast.operator, team=cast.team, prompt="x").task
-            assert pool.drain(30)
+            assert pool.drain(120)
             waiting = submit(actor=cast.operator, team=cast.team, prompt="y").task
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert Task.objects.get(pk=planned.pk).plan_source == "model"
             assert Task.objects.get(pk=waiting.pk).status == "queued"
             assert len(recorded(cast, "model.called")) == 1
             set_budget(actor=cast.owner, scope=cast.team, limits=Limits(tokens=1_000_000))
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert Task.objects.get(pk=waiting.pk).status == "completed"
 
     def test_a_call_that_brings_no_count_is_charged_by_what_was_sent(self, committed_cast: Cast, settings) -> None:
@@ -336,7 +336,7 @@ class TestModels:
         set_budget(actor=committed_cast.owner, scope=committed_cast.team, limits=Limits(tokens=10**6))
         with embedded_pool(runtimes=spending(0)) as pool:
             submit(actor=committed_cast.operator, team=committed_cast.team, prompt="long " * 400)
-            assert pool.drain(30)
+            assert pool.drain(120)
         budget = budget_of(committed_cast.team)
         assert budget is not None
         assert budget.tokens >= 500
@@ -349,11 +349,11 @@ class TestModels:
             run(cast, pool, [node(2)])
             set_budget(actor=cast.owner, scope=cast.organization, limits=Limits(tokens=0))
             close_thread(actor=cast.operator, team=cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
             waiting = Flush.objects.get()
             assert (waiting.status, waiting.attempts) == ("waiting", [])
             set_budget(actor=cast.owner, scope=cast.organization, limits=Limits(tokens=10**6))
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert Flush.objects.get().status == "done"
         assert Note.objects.count() == 1
         budget = budget_of(cast.organization)
@@ -364,7 +364,7 @@ class TestModels:
         cast = committed_cast
         set_budget(actor=cast.owner, scope=cast.team, limits=Limits(tokens=0))
         task = submit(actor=cast.operator, team=cast.team, prompt="x").task
-        assert pool.drain(30)
+        assert pool.drain(120)
         task.refresh_from_db()
         assert task.plan_source == "fallback"
 

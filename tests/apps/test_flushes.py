@@ -35,10 +35,10 @@ def thread(cast: Cast, *, runtime=None, plan=None, close: bool = True) -> Task:
     """One task that ran, and its thread of work closed and distilled."""
     with embedded_pool(runtimes=runtime or ScriptedRuntime()) as pool:
         task = submit(actor=cast.operator, team=cast.team, prompt="Uploads", plan=plan or [node(2)]).task
-        assert pool.drain(30)
+        assert pool.drain(120)
         if close:
             close_thread(actor=cast.operator, team=cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
     task.refresh_from_db()
     return task
 
@@ -126,9 +126,9 @@ class TestNotes:
         monkeypatch.setattr("apps.conductor.story.extractor", Model)
         with embedded_pool(runtimes=ScriptedRuntime(lambda launch: f"used {secret}")) as pool:
             submit(actor=committed_cast.operator, team=committed_cast.team, prompt=f"Use {secret}", plan=[node(2)])
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert asked
         assert secret not in asked[0]
         assert "[REDACTED_SECRET]" in asked[0]
@@ -187,15 +187,15 @@ class TestAFailingModel:
         runtime = failing_second(bad := [True])
         with embedded_pool(runtimes=runtime) as pool:
             task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="Uploads", plan=TWO).task
-            assert pool.drain(30)
+            assert pool.drain(120)
             (early,) = make_early_flush(segment=Segment.objects.get())
             flush(early)
             assert Note.objects.count() == 1
             bad.clear()
             resume(actor=committed_cast.operator, task=task)
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert {node for row in Flush.objects.all() for node in row.nodes} == all_nodes()
 
     def test_a_late_wake_up_after_a_resume_ends_nothing(self, committed_cast: Cast, settings) -> None:
@@ -208,11 +208,11 @@ class TestAFailingModel:
         bad.clear()
         with embedded_pool(runtimes=runtime) as pool:
             wake("dispatch", committed_cast.team.pk)
-            assert pool.drain(30)
+            assert pool.drain(120)
             if Segment.objects.get().status == "open":
                 close_thread(actor=committed_cast.operator, team=committed_cast.team)
             sweep()
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert {node for row in Flush.objects.all() for node in row.nodes} == all_nodes()
 
     def test_a_person_lets_it_be_tried_again(self, committed_cast: Cast, settings) -> None:
@@ -227,7 +227,7 @@ class TestAFailingModel:
         row = Flush.objects.select_related("segment__team").get()
         with embedded_pool() as pool:
             retry_failed_flush(actor=committed_cast.operator, flush_row=row)
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert Note.objects.count() == 1
         assert not Incident.objects.filter(kind="stuck_work", closed_at=None).exists()
 
@@ -287,7 +287,7 @@ class TestSegments:
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             for number in range(9):
                 submit(actor=committed_cast.operator, team=committed_cast.team, prompt=f"part {number}", plan=[node(2)])
-            assert pool.drain(60)
+            assert pool.drain(120)
         first, second = Segment.objects.order_by("opened_at")
         assert (first.status, first.close_reason) == ("closed", "size_cap")
         assert Task.objects.filter(segment_id=first.pk).count() == 8
@@ -305,7 +305,7 @@ class TestSegments:
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             for prompt in ("uploads", "uploads again", "an other topic"):
                 submit(actor=committed_cast.operator, team=committed_cast.team, prompt=prompt, plan=[node(2)])
-                assert pool.drain(30)
+                assert pool.drain(120)
         closed = Segment.objects.get(status="closed")
         assert (closed.close_reason, closed.signal, closed.value_bp, closed.threshold_bp) == (
             "topic_shift",
@@ -325,7 +325,7 @@ class TestSegments:
                 time.sleep(0.02)
             cancel(actor=committed_cast.operator, task=Task.objects.select_related("team").get(pk=task.pk))
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
         row = Flush.objects.get()
         assert (row.status, row.reason) == ("done", "nothing_finished")
 
@@ -355,10 +355,10 @@ class TestResume:
 
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             resume(actor=committed_cast.operator, task=Task.objects.select_related("team").get(pk=task.pk))
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert Segment.objects.get().status == "open"
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         assert Note.objects.get(pk=decided.pk).status in ("approved", "active")
         assert sorted(Note.objects.filter(content=RULE).values_list("status", flat=True)) == ["pending", "revoked"]
@@ -381,7 +381,7 @@ def test_a_waiting_flush_waits_for_the_tasks_of_its_segment(committed_cast: Cast
         sweep()
         time.sleep(0.5)
         assert Flush.objects.get(segment_id=task.segment_id).status == "waiting"
-        assert pool.drain(30)
+        assert pool.drain(120)
     assert Flush.objects.get(segment_id=task.segment_id).status == "done"
     assert Note.objects.count() == 1
 
@@ -390,4 +390,4 @@ def later(work, minutes: int = 5) -> None:
     moment = datetime.now(UTC) + timedelta(minutes=minutes)
     with clock.running_on(lambda: moment), embedded_pool(runtimes=ScriptedRuntime()) as pool:
         work()
-        assert pool.drain(30)
+        assert pool.drain(120)

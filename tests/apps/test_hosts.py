@@ -219,7 +219,7 @@ class TestFilesElsewhere:
             submit(actor=placed.operator, team=placed.team, prompt="x", plan=[node(1)])
             pool.wake("land", note.pk)
             pool.wake("render", placed.agents["backend"].pk)
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert not Attempt.objects.exists()
         assert Note.objects.get(pk=note.pk).status == "approved"
         assert (hosts.files("alpha"), hosts.files("beta")) == before
@@ -334,7 +334,7 @@ class TestFromTheWeb:
         hosts.see("alpha")
         with embedded_pool(runtimes=ScriptedRuntime(lambda launch: str(launch.workspace.is_dir()))) as pool:
             submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(2)])
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert Attempt.objects.get().output == "True"
 
 

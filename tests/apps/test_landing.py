@@ -32,7 +32,7 @@ def skill(cast: Cast, agent: str = "backend", key: str = "upload-limits") -> Pat
 def sweep_now() -> None:
     with embedded_pool() as pool:
         sweep()
-        assert pool.drain(30)
+        assert pool.drain(120)
 
 
 def place_in(note: Note, key: str) -> None:
@@ -314,7 +314,7 @@ class TestPeopleAndTeams:
         assert not skill(committed_cast).exists()
         with embedded_pool() as pool:
             pause_team(actor=committed_cast.operator, team=committed_cast.team, paused=False)
-            assert pool.drain(20)
+            assert pool.drain(120)
         assert skill(committed_cast).exists()
 
     def test_retiring_an_agent_takes_back_what_it_holds_and_nothing_else(self, committed_cast: Cast) -> None:

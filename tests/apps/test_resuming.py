@@ -29,7 +29,7 @@ def failed_task(cast: Cast) -> Task:
     runtime = ScriptedRuntime(lambda launch: RunEnd(answer=None, error="bad_answer"))
     with embedded_pool(runtimes=runtime) as pool:
         task = submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(2)]).task
-        assert pool.drain(30)
+        assert pool.drain(120)
     return Task.objects.get(pk=task.pk, status="failed")
 
 
@@ -39,7 +39,7 @@ def refused(cast: Cast, task: Task) -> str:
     with embedded_pool(runtimes=ScriptedRuntime()) as pool:
         with pytest.raises(WrongState) as caught:
             resume(actor=cast.operator, task=task)
-        assert pool.drain(30)
+        assert pool.drain(120)
     assert Task.objects.get(pk=task.pk).status == "failed"
     assert Attempt.objects.count() == before
     return caught.value.code
@@ -56,7 +56,7 @@ class TestResuming:
         retire_agent(actor=committed_cast.operator, agent=committed_cast.agents["frontend"])
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             resume(actor=committed_cast.operator, task=task)
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert Task.objects.get(pk=task.pk).status == "completed"
 
     def test_an_archived_team_takes_up_nothing_again(self, committed_cast: Cast) -> None:
@@ -88,7 +88,7 @@ class TestPlanning:
         monkeypatch.setattr(story, "planner", Planner)
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x")
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert refusals == ["agent_busy"]
         assert Task.objects.get().status == "completed"
 
@@ -121,7 +121,7 @@ class TestPlanning:
         monkeypatch.setattr(story, "planner", Planner)
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x")
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         assert len(calls) == 2
         assert Task.objects.get().status == "completed"

@@ -47,5 +47,5 @@ def test_a_connection_that_was_used_is_closed_at_the_end(monkeypatch: pytest.Mon
     monkeypatch.setattr(sweeping, "reconcile", lambda: None)
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(timeout=20)
+    thread.join(timeout=120)
     assert left == [None]

@@ -64,12 +64,12 @@ class TestStopSwitches:
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(1)])
             land(note.pk)
-            assert pool.drain(30)
+            assert pool.drain(120)
             assert not Attempt.objects.exists()
             note.refresh_from_db()
             assert note.status == "approved"
             pause(actor=cast.owner, organization=cast.organization.pk, paused=False)
-            assert pool.drain(30)
+            assert pool.drain(120)
         note.refresh_from_db()
         assert note.status == "active"
         assert Task.objects.get().status == "completed"

@@ -73,7 +73,7 @@ def continued(cast: Cast, first_run, *, runs: int = 2) -> list[str | None]:
     with embedded_pool(runtimes=ScriptedRuntime(script)) as pool:
         for _ in range(runs):
             submit(actor=cast.operator, team=cast.team, prompt="Uploads", plan=[node(2)])
-            assert pool.drain(30)
+            assert pool.drain(120)
     return threads
 
 

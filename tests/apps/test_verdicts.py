@@ -132,7 +132,7 @@ class TestTwoNotesWithOneKey:
 def sweep_now() -> None:
     with embedded_pool() as pool:
         sweep()
-        assert pool.drain(30)
+        assert pool.drain(120)
 
 
 def skill_text(cast: Cast) -> str:

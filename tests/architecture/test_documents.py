@@ -259,7 +259,7 @@ def serve(command: str, checkout: Checkout) -> None:
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=40)
+            process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -267,7 +267,7 @@ def serve(command: str, checkout: Checkout) -> None:
 
 
 def healthy(port: int, process: subprocess.Popen[str]) -> bool:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 90
     while time.monotonic() < until and process.poll() is None:
         with (
             contextlib.suppress(urllib.error.URLError, ConnectionError),

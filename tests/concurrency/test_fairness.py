@@ -41,7 +41,7 @@ def test_a_single_task_beside_many(committed_cast: Cast) -> None:
         steps = [node(1 + step % 2, after=(step,) if step else ()) for step in range(STEPS)]
         single = submit(actor=cast.stranger, team=cast.other_team, prompt="one", plan=steps).task
         everybody_waits.set()
-        assert pool.drain(60)
+        assert pool.drain(120)
 
     assert not Task.objects.exclude(status="completed").exists()
     order = list(Attempt.objects.order_by("started_at").values_list("task_id", flat=True))

@@ -38,7 +38,7 @@ def sweep_later(minutes: int = 30, runtime=None) -> None:
     with clock.running_on(lambda: later), embedded_pool(**arguments) as pool:
         for _ in range(2):
             sweep()
-            assert pool.drain(60)
+            assert pool.drain(120)
 
 
 def count(cast: Cast, kind: str) -> int:
@@ -100,7 +100,7 @@ def test_a_killed_flush_is_finished_with_the_reply_that_was_accepted(committed_c
     record(settings, "extract", json.dumps({"notes": [extracted(RULE)]}))
     with embedded_pool(runtimes=ScriptedRuntime()) as pool:
         submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(2)])
-        assert pool.drain(30)
+        assert pool.drain(120)
     segment = close_thread(actor=committed_cast.operator, team=committed_cast.team)
     (flush,) = Flush.objects.filter(segment=segment)
     died = processes.run(
@@ -126,15 +126,15 @@ def test_a_killed_worker_takes_its_agents_with_it_and_the_node_goes_on(committed
     task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=plan).task
     worker = processes.start(
         "from apps.conductor.pool import embedded_pool\nfrom apps.conductor.sweep import sweep\n"
-        "with embedded_pool() as pool:\n    sweep()\n    pool.drain(60)"
+        "with embedded_pool() as pool:\n    sweep()\n    pool.drain(120)"
     )
-    wait_until(lambda: Attempt.objects.filter(task=task, spans__text="hanging").exists(), 30)
+    wait_until(lambda: Attempt.objects.filter(task=task, spans__text="hanging").exists(), 90)
     attempt = Attempt.objects.get(task=task)
 
     worker.kill()
-    worker.communicate(timeout=30)
+    worker.communicate(timeout=120)
 
-    wait_until(lambda: not agents_of(attempt), 10)
+    wait_until(lambda: not agents_of(attempt), 90)
     sweep_later()
     assert list(Attempt.objects.filter(task=task).order_by("number").values_list("status", "error")) == [
         ("interrupted", "interrupted"),
@@ -153,7 +153,7 @@ def test_a_node_that_kills_its_worker_each_time_ends_as_failed(committed_cast: C
         "from apps.ledger import clock\n"
         "from datetime import datetime, timedelta, UTC\n"
         "with clock.running_on(lambda: datetime.now(UTC) + timedelta(minutes={minutes})), embedded_pool() as pool:\n"
-        "    sweep()\n    pool.drain(20)"
+        "    sweep()\n    pool.drain(120)"
     )
     for minutes in (0, 5):
         assert processes.run(code.format(minutes=minutes)).returncode == -signal.SIGKILL

@@ -43,7 +43,7 @@ def skill(cast: Cast) -> Path:
 def sweep_now() -> None:
     with embedded_pool() as pool:
         sweep()
-        assert pool.drain(30)
+        assert pool.drain(120)
 
 
 def remove_all() -> None:
@@ -119,9 +119,9 @@ class TestDecidedMeanwhile:
                 person = threading.Timer(0.002 * number, self._revoke, [committed_cast, note.pk])
                 person.start()
                 person.join()
-                assert pool.drain(20)
+                assert pool.drain(120)
             sweep()
-            assert pool.drain(20)
+            assert pool.drain(120)
         assert list(committed_cast.folder("backend").glob(".agents/skills/*/SKILL.md")) == []
 
     def _revoke(self, cast: Cast, note: Any) -> None:

@@ -125,14 +125,14 @@ def skills(cast: Cast, name: str) -> list[str]:
 
 def once(cast: Cast) -> None:
     with embedded_pool(runtimes=ScriptedRuntime(lambda launch: RULE)) as pool:
-        tell(cast, lambda: pool.drain(60))
+        tell(cast, lambda: pool.drain(120))
 
 
 def twice(cast: Cast) -> None:
     pool = DoublingPool()
     waking.bind(pool)
     try:
-        tell(cast, lambda: pool.drain(60))
+        tell(cast, lambda: pool.drain(120))
     finally:
         waking.bind(None)
         pool.stop()

@@ -56,7 +56,7 @@ def at_once(*works) -> list[Exception | None]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     return errors
 
 
@@ -72,7 +72,7 @@ def test_twenty_landings_in_one_file_from_threads_and_processes(committed_cast: 
     ]
     errors = at_once(*(lambda part=ids[start::4]: [land(note) for note in part] for start in (2, 3)))
     for process in others:
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
         assert process.returncode == 0
 
     assert errors == [None, None]
@@ -97,7 +97,7 @@ def test_fifty_first_appends_make_one_log_without_gaps(transactional_db) -> None
     others = [processes.start(code) for _ in range(2)]
     errors = at_once(*[append] * 30)
     for process in others:
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
         assert process.returncode == 0
 
     assert errors == [None] * 30
@@ -113,7 +113,7 @@ def test_two_workers_flush_one_segment(committed_cast: Cast, settings) -> None:
     record(settings, "extract", json.dumps({"notes": [extracted(RULE)]}))
     with embedded_pool(runtimes=ScriptedRuntime()) as pool:
         submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(2)])
-        assert pool.drain(30)
+        assert pool.drain(120)
     close_thread(actor=committed_cast.operator, team=committed_cast.team)
     (row,) = Flush.objects.all()
 
@@ -176,7 +176,7 @@ def test_what_an_agent_said_is_redacted_outside_of_every_transaction(committed_c
     monkeypatch.setattr("apps.tasks.services.finish.redact_captured", watched)
     with embedded_pool(runtimes=ScriptedRuntime(lambda launch: "The gateway checks.")) as pool:
         submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1)])
-        assert pool.drain(30)
+        assert pool.drain(120)
     assert inside
     assert not any(inside)
     assert Message.objects.filter(text="The gateway checks.").exists()

@@ -252,11 +252,11 @@ def test_a_gap_that_is_filled_after_the_flush_is_distilled_too(committed_cast: C
     said = {"type": "message", "text": "The gateway must always check the size of every upload."}
     with embedded_pool() as pool:
         bring_in(committed_cast, plain(began, {"type": "end", "status": "interrupted"}))
-        assert pool.drain(30)
+        assert pool.drain(120)
         close_thread(actor=committed_cast.operator, team=committed_cast.team)
-        assert pool.drain(30)
+        assert pool.drain(120)
         bring_in(committed_cast, plain(began, said))
-        assert pool.drain(30)
+        assert pool.drain(120)
     (node,) = PlanNode.objects.all()
     assert node.status == "completed"
     assert [row.nodes for row in Flush.objects.order_by("ordinal")] == [[], [str(node.pk)]]
@@ -268,14 +268,14 @@ def test_a_gap_filled_just_before_a_kill_is_found_by_reconciling(committed_cast:
     said = {"type": "message", "text": "The gateway must always check the size of every upload."}
     with embedded_pool() as pool:
         bring_in(committed_cast, plain(began, {"type": "end", "status": "interrupted"}))
-        assert pool.drain(30)
+        assert pool.drain(120)
         close_thread(actor=committed_cast.operator, team=committed_cast.team)
-        assert pool.drain(30)
+        assert pool.drain(120)
     bring_in(committed_cast, plain(began, said))  # nobody is woken: as after a kill
 
     with embedded_pool() as pool:
         reconcile()
-        assert pool.drain(30)
+        assert pool.drain(120)
 
     (node,) = PlanNode.objects.all()
     assert [row.nodes for row in Flush.objects.order_by("ordinal")] == [[], [str(node.pk)]]
@@ -448,7 +448,7 @@ class TestAtTheSameTime:
         def work(name: str) -> None:
             try:
                 session = recorded(name)
-                gate.wait(10)
+                gate.wait(60)
                 bring_in(committed_cast, session)
             except Exception as error:  # noqa: BLE001 whatever broke is shown below
                 broken.append(error)
@@ -457,7 +457,7 @@ class TestAtTheSameTime:
 
         threads = [threading.Thread(target=work, args=(name,)) for name in names]
         [thread.start() for thread in threads]
-        [thread.join(60) for thread in threads]
+        [thread.join(120) for thread in threads]
 
         assert not broken
         assert ImportSource.objects.count() == Task.objects.count() == Attempt.objects.count() == 1
@@ -482,9 +482,9 @@ class TestNotes:
         settings.TIKITAKA_EMBEDDER = "sbert"
         with embedded_pool() as pool:
             bring_in(committed_cast, self.session(ours="unknown type"))
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         assert any("generated files" in content for content in Note.objects.values_list("content", flat=True))
 
@@ -494,9 +494,9 @@ class TestNotes:
         cast = committed_cast
         with embedded_pool() as pool:
             bring_in(cast, self.session())
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=cast.operator, team=cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         contents = list(Note.objects.values_list("content", flat=True))
         assert any("UPLOAD_BUCKET" in content for content in contents)
@@ -527,9 +527,9 @@ class TestNotes:
         (folder / "extract-1.json").write_text(json.dumps({"when": "upload endpoint", "reply": reply}))
         with embedded_pool() as pool:
             bring_in(committed_cast, self.session())
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         assert list(Note.objects.values_list("content", flat=True)) == [self.RULE]
 

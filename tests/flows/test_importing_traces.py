@@ -374,9 +374,9 @@ class TestNotes:
         (folder / "extract-1.json").write_text(json.dumps({"when": "UPLOAD_BUCKET", "reply": reply}))
         with embedded_pool() as pool:
             bring_in(committed_cast, *conversation())
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         assert list(Note.objects.values_list("content", flat=True)) == [self.RULE]
 

@@ -137,7 +137,7 @@ class TestJobs:
         with embedded_pool() as pool:
             pool._jobs = {"breaks": breaks}
             pool.wake("breaks", subject)
-            assert pool.drain(20)
+            assert pool.drain(120)
         line = written.line("a job broke")
         assert (line["job"], line["subject"]) == ("breaks", str(subject))
         assert line["error_type"] == "ValueError"
@@ -201,7 +201,7 @@ class TestWhatStaysOut:
         with embedded_pool() as pool:
             pool._jobs = {"breaks": lambda _: breaks(words)}
             pool.wake("breaks", uuid4())
-            assert pool.drain(20)
+            assert pool.drain(120)
         Client(raise_request_exception=False).get(reverse("console:metrics"), headers={"authorization": header})
         logging.getLogger("library").error("it broke: %s", ValueError(words))
 
@@ -234,5 +234,5 @@ def ran(cast: Cast, prompt: str, *plan: dict[str, Any], **options: Any) -> Task:
     """A task that was run to its end in a pool of this process."""
     with embedded_pool(**options) as pool:
         task = submit(actor=cast.operator, team=cast.team, prompt=prompt, plan=list(plan)).task
-        assert pool.drain(60)
+        assert pool.drain(120)
     return task

@@ -66,7 +66,7 @@ class TestPlacementIsThePermission:
         revoke(actor=committed_cast.reviewer, note=note, words="no longer true")
         with embedded_pool() as pool:
             sweep()
-            assert pool.drain(20)
+            assert pool.drain(120)
 
         left = everything(committed_cast.folder("backend"))
         assert RULE not in left
@@ -193,7 +193,7 @@ class TestABadModelAnswerDegradesItNeverBreaks:
         record(settings, "plan", content)
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="Do it").task
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         task.refresh_from_db()
         assert (task.status, task.plan_source) == ("completed", "fallback")
@@ -205,9 +205,9 @@ class TestABadModelAnswerDegradesItNeverBreaks:
         record(settings, "extract", "I would rather not")
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1)]).task
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         task.refresh_from_db()
         row = Flush.objects.get()
@@ -310,7 +310,7 @@ def test_what_an_agent_is_shown_is_recorded_before_it_starts(committed_cast: Cas
 
     with embedded_pool(runtimes=ScriptedRuntime(dies)) as pool:
         submit(actor=committed_cast.operator, team=committed_cast.team, prompt="Remember this", plan=[node(1)])
-        assert pool.drain(30)
+        assert pool.drain(120)
 
     assert [("Remember this" in s.rendered) for s in ContextSnapshot.objects.all()] == [True, True]
 
@@ -321,7 +321,7 @@ def test_deduplicated_is_not_withheld(committed_cast: Cast) -> None:
     with embedded_pool(runtimes=runtime) as pool:
         for _ in range(2):
             submit(actor=committed_cast.operator, team=committed_cast.team, prompt="Talk", plan=[node(1)])
-            assert pool.drain(30)
+            assert pool.drain(120)
 
     last = ContextSnapshot.objects.order_by("created_at").last()
     assert last.deduplicated_messages
@@ -352,7 +352,7 @@ class TestTheDatabaseIsTheQueue:
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             for _ in range(3):
                 sweep()
-                assert pool.drain(30)
+                assert pool.drain(120)
         task.refresh_from_db()
         assert task.status == "completed"
 
@@ -395,9 +395,9 @@ class TestTheDatabaseIsTheQueue:
         with embedded_pool(runtimes=ScriptedRuntime()) as pool:
             waking.bind(Doubling(pool))
             submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1), node(2)])
-            assert pool.drain(30)
+            assert pool.drain(120)
             close_thread(actor=committed_cast.operator, team=committed_cast.team)
-            assert pool.drain(30)
+            assert pool.drain(120)
 
         assert Note.objects.count() == 1
         assert Flush.objects.count() == 1
@@ -489,11 +489,11 @@ class Losing:
             self._pool.wake(job, subject)
 
     def sweep(self) -> None:
-        assert self._pool.drain(30)
+        assert self._pool.drain(120)
         self._sweeping = True
         for _ in range(2):
             sweep()
-            assert self._pool.drain(30)
+            assert self._pool.drain(120)
         self._sweeping = False
 
 
@@ -533,9 +533,9 @@ def distilled(cast: Cast, settings, reply: dict) -> Note:
     record(settings, "extract", json.dumps(reply))
     with embedded_pool(runtimes=ScriptedRuntime()) as pool:
         submit(actor=cast.operator, team=cast.team, prompt="x", plan=[node(2)])
-        assert pool.drain(30)
+        assert pool.drain(120)
         close_thread(actor=cast.operator, team=cast.team)
-        assert pool.drain(30)
+        assert pool.drain(120)
     return Note.objects.get()
 
 

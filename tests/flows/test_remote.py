@@ -101,7 +101,7 @@ def take_back(note: Note, cast: Cast) -> None:
 
 def end(process: Any) -> str:
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     return errors
 

@@ -47,11 +47,11 @@ def worked(cast: Cast, *, spans: int = 2, script: Callable[..., Any] = lambda la
     """A task that ran, with spans, in a closed thread of work that was distilled."""
     with embedded_pool(runtimes=ScriptedRuntime(script)) as pool:
         task = submit(actor=cast.operator, team=cast.team, prompt="Say when.", plan=[node(1), node(2)]).task
-        assert pool.drain(30)
+        assert pool.drain(120)
         for attempt in Attempt.objects.filter(task=task):
             add_spans(attempt, spans)
         close_thread(actor=cast.operator, team=cast.team)
-        assert pool.drain(30)
+        assert pool.drain(120)
     task.refresh_from_db()
     return task
 
@@ -364,9 +364,9 @@ def imported(cast: Cast, session: Any) -> Task:
     """Brought in and distilled; what was proposed from it is decided against."""
     with embedded_pool() as pool:
         bring_in(cast, session)
-        assert pool.drain(30)
+        assert pool.drain(120)
         close_thread(actor=cast.operator, team=cast.team)
-        assert pool.drain(30)
+        assert pool.drain(120)
     Note.objects.update(status="rejected")
     return Task.objects.get()
 

@@ -26,7 +26,7 @@ def run(cast: Cast, plan, *, runtime=None, prompt="A task", slots=8) -> Task:
     arguments = {"runtimes": runtime} if runtime else {}
     with embedded_pool(slots=slots, **arguments) as pool:
         task = submit(actor=cast.operator, team=cast.team, prompt=prompt, plan=plan).task
-        assert pool.drain(60)
+        assert pool.drain(120)
     task.refresh_from_db()
     return task
 
@@ -71,7 +71,7 @@ class TestPeakInFlight:
                 submit(
                     actor=committed_cast.operator, team=committed_cast.team, prompt=area, plan=[node(agent, area=area)]
                 )
-            assert pool.drain(60)
+            assert pool.drain(120)
 
         assert runtime.peak == 2
         assert set(Task.objects.values_list("status", flat=True)) == {"completed"}
@@ -189,7 +189,7 @@ class TestFailure:
 
         with embedded_pool(runtimes=self.runtime(broken=False)) as pool:
             resume(actor=committed_cast.operator, task=Task.objects.select_related("team").get(pk=task.pk))
-            assert pool.drain(60)
+            assert pool.drain(120)
 
         task.refresh_from_db()
         assert task.status == "completed"
@@ -218,7 +218,7 @@ def test_cancelling_leaves_no_process_no_lease_and_no_lock(committed_cast: Cast)
         task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=plan).task
         wait_until(lambda: AgentLease.objects.count() == 2 and sleepers(mark))
         cancel(actor=committed_cast.operator, task=Task.objects.select_related("team").get(pk=task.pk))
-        assert pool.drain(20)
+        assert pool.drain(120)
 
     task.refresh_from_db()
     assert task.status == "cancelled"
@@ -281,10 +281,10 @@ def test_pause_starts_nothing_and_goes_on_afterwards(committed_cast: Cast) -> No
     runtime = ScriptedRuntime()
     with embedded_pool(runtimes=runtime) as pool:
         task = submit(actor=committed_cast.operator, team=committed_cast.team, prompt="x", plan=[node(1)]).task
-        assert pool.drain(20)
+        assert pool.drain(120)
         assert not Attempt.objects.exists()
         pause_team(actor=committed_cast.operator, team=committed_cast.team, paused=False)
-        assert pool.drain(20)
+        assert pool.drain(120)
     task.refresh_from_db()
     assert task.status == "completed"
 

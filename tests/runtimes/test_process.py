@@ -147,7 +147,7 @@ os._exit(0)
     ends: list[RunEnd] = []
     runner = threading.Thread(target=lambda: ends.append(run(launch(code, timeout=5))), daemon=True)
     runner.start()
-    runner.join(20)
+    runner.join(120)
     assert [end.error for end in ends] in (["output_overflow"], ["no_answer"])
 
 
@@ -160,5 +160,5 @@ def test_what_lies_in_the_pipe_is_read_up_to_the_output_limit(launch) -> None:
         arguments = (ended, launch("pass", limit=100_000), _Heard(), lambda line: None, b"")
         reader = threading.Thread(target=lambda: ends.append(_drain(*arguments)), daemon=True)
         reader.start()
-        reader.join(20)
+        reader.join(120)
         assert ends == ["output_overflow"]

@@ -82,7 +82,7 @@ class Deployment:
             process.terminate()
         for process in self._processes.values():
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -130,7 +130,7 @@ def test_every_role_starts_and_a_task_goes_the_whole_way(committed_cast: Cast, d
     for role in ("control", "nodes", "embed", "flush", "sweeper"):
         deployment.start(role)
     for port, role in ((web, "web"), (live, "live")):
-        wait_until(lambda port=port: status(port, "/healthz") == 200, 60, lambda role=role: deployment.said(role))
+        wait_until(lambda port=port: status(port, "/healthz") == 200, 90, lambda role=role: deployment.said(role))
         assert status(port, "/readyz") == 200
         assert status(port, "/metrics", deployment.token) == 200
     health = [sys.executable, *SERVICES["web"]["healthcheck"]["test"][2:], str(web)]
@@ -141,7 +141,7 @@ def test_every_role_starts_and_a_task_goes_the_whole_way(committed_cast: Cast, d
     done = Task.objects.filter(pk=task.pk, status="completed")
     wait_until(done.exists, 90, lambda: deployment.said("nodes")[-2000:] + deployment.said("control")[-2000:])
     close_thread(actor=committed_cast.operator, team=committed_cast.team)
-    wait_until(Flush.objects.filter(status="done").exists, 60, lambda: deployment.said("flush")[-3000:])
+    wait_until(Flush.objects.filter(status="done").exists, 90, lambda: deployment.said("flush")[-3000:])
 
 
 @pytest.mark.parametrize(
@@ -160,5 +160,5 @@ def test_every_role_starts_and_a_task_goes_the_whole_way(committed_cast: Cast, d
 def test_a_wrong_setting_is_refused_by_its_name(deployment: Deployment, changes: dict[str, str], named: str) -> None:
     deployment._environment |= changes
     process = deployment.start("sweeper")
-    assert process.wait(timeout=60) != 0
+    assert process.wait(timeout=120) != 0
     assert named in deployment.said("sweeper").splitlines()[-1]

@@ -232,7 +232,7 @@ class TestKilled:
     def until(self, installation: Installation, target: Database, table: str, rows: int):
         """A move that has brought so many rows of a table, and goes on."""
         process = installation.start("move_database", TIKITAKA_MOVE_TO=target.url)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 90
         while target.count(table) < rows:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < end

@@ -78,4 +78,4 @@ def test_without_a_broker_work_waits_and_is_found_when_it_is_back(
             workers.sweep()
             return Task.objects.filter(pk=task.pk, status="completed").exists()
 
-        wait_until(swept, 60)
+        wait_until(swept, 90)

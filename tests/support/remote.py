@@ -51,6 +51,6 @@ def start_sync(
 def sync(server: str, agent: object, folder: Path, token: str, *options: str, before: str = "") -> tuple[int, str]:
     """The same once; its exit code and what it said."""
     process = start_sync(server, agent, folder, token, "--once", *options, before=before)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=120)
     assert output == ""
     return process.returncode, errors

@@ -24,7 +24,7 @@ from config.broker import celery_settings
 from tests.support import processes
 
 BROKER = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
-_START_S = 40
+_START_S = 120
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Fleet:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         for worker in self.workers:
-            worker.wait(timeout=60)
+            worker.wait(timeout=120)
         self.workers.clear()
 
     def _start(
@@ -117,7 +117,7 @@ def fleet(folder: Path, **environment: str) -> Iterator[Fleet]:
         yield found
     finally:
         found.end(with_children=True)
-        wait_until(nobody_else_is_connected, 20, lambda: f"still connected: {others_connected()}")
+        wait_until(nobody_else_is_connected, 90, lambda: f"still connected: {others_connected()}")
         broker.app.close()
         settings.TIKITAKA_BROKER_URL, broker.app = before
         empty_broker(prefix)

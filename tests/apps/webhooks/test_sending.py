@@ -78,7 +78,7 @@ class TestArriving:
         settle(cast.team)
         with embedded_pool() as pool:
             sweep()
-            assert pool.drain(30)
+            assert pool.drain(120)
         assert len(receiver.calls) == 1
 
     def test_both_signatures_after_a_new_secret(self, cast: Cast, receiver: Receiver) -> None:

@@ -125,7 +125,7 @@ class TestAtOnce:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(120)
         assert errors == []
 
 
@@ -191,4 +191,4 @@ class TestKilled:
         moment = datetime.now(UTC) + timedelta(minutes=5)
         with clock.running_on(lambda: moment), embedded_pool() as pool:
             sweep()
-            assert pool.drain(30)
+            assert pool.drain(120)

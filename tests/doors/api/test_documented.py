@@ -43,7 +43,7 @@ def served(checkout: Checkout) -> Iterator[int]:
         yield port
     finally:
         server.send_signal(signal.SIGTERM)
-        server.wait(timeout=40)
+        server.wait(timeout=120)
 
 
 def test_the_session_works(demo: Demonstration, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_eight_racing_requests_with_one_key_are_one(committed_cast: Cast) -> Non
 
     def post() -> None:
         try:
-            gate.wait(10)
+            gate.wait(60)
             answers.append(send(machine(token), "POST", TASKS, new_task(committed_cast), **{"idempotency-key": "one"}))
         finally:
             connections.close_all()
@@ -130,7 +130,7 @@ def test_eight_racing_requests_with_one_key_are_one(committed_cast: Cast) -> Non
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert [answer.status_code for answer in answers] == [201] * 8
     assert len({answer.json()["id"] for answer in answers}) == 1
     assert Task.objects.count() == 1

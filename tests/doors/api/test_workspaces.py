@@ -477,7 +477,7 @@ class TestWaiting:
         assert answers == []
         landed(committed_cast, to=["distant"])
         done = time.monotonic()
-        waiter.join(20)
+        waiter.join(120)
 
         ((answer, at),) = answers
         assert answer.status_code == 200
@@ -527,4 +527,4 @@ def test_what_an_attempt_is_told_to_have_is_what_its_machine_confirmed(committed
         assert told() == [str(note.pk)]
         distant.report(skill="f" * 64)
         assert told() == []
-        assert pool.drain(20)
+        assert pool.drain(120)

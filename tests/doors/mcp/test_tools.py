@@ -75,7 +75,7 @@ def landed(stage: Stage) -> Note:
     with embedded_pool() as pool:
         approve(actor=stage.cast.reviewer, note=note, shown_digest=note.content_digest)
         pool.wake("land", note.pk)
-        assert pool.drain(20)
+        assert pool.drain(120)
     note.refresh_from_db()
     assert note.status == "active"
     return note
