@@ -16,8 +16,6 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
-E = TypeVar("E")
-F = TypeVar("F")
 
 Rows = list[tuple[Any, ...]]
 
@@ -83,14 +81,6 @@ def ask(first: Query[A], second: Query[B], /) -> tuple[A, B]: ...
 def ask(first: Query[A], second: Query[B], third: Query[C], /) -> tuple[A, B, C]: ...
 @overload
 def ask(first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], /) -> tuple[A, B, C, D]: ...
-@overload
-def ask(
-    first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], fifth: Query[E], /
-) -> tuple[A, B, C, D, E]: ...
-@overload
-def ask(
-    first: Query[A], second: Query[B], third: Query[C], fourth: Query[D], fifth: Query[E], sixth: Query[F], /
-) -> tuple[A, B, C, D, E, F]: ...
 
 
 def ask(*queries: Query[Any]) -> tuple[Any, ...]:
