@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from django.core.management.commands import flush
-from django.db import connections
+from django.db import connection, connections
 
 from apps.conductor import wake
 from apps.ledger import triggers
+from tests.support import lock_order
 from tests.support.cast import Cast, assemble
 
 
@@ -46,6 +47,17 @@ def own_folders(settings: Any, tmp_path: Any) -> None:
     settings.TIKITAKA_WORKSPACES = tmp_path / "workspaces"
     settings.TIKITAKA_REPLAY = tmp_path / "replay"
     settings.TIKITAKA_REPLAY.mkdir()
+
+
+@pytest.fixture(autouse=True)
+def rows_are_locked_in_one_order() -> Iterator[lock_order.Watch | None]:
+    """No two transactions may ever wait for each other; SQLite has one writer and nothing to wait for."""
+    if connection.vendor != "postgresql":
+        yield None
+        return
+    with lock_order.watched() as watch:
+        yield watch
+    assert not watch.wrong, "\n".join(watch.wrong)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from apps.conductor.models import ImportSource
 from apps.conductor.wake import wake
 from apps.ledger import clock
 from apps.ledger.services import recording
+from apps.tasks.services.log import lock_scheduler
 from apps.tasks.services.stop import TeamArchived
 from apps.teams.models import Agent, Team
 from apps.teams.selectors import active_agents
@@ -132,7 +133,10 @@ def _of_agents(team: Team, sessions: Iterable[ImportedSession]) -> dict[Agent, l
 
 
 def _import(actor: Principal, agent: Agent, session: ImportedSession, policy: Policy) -> Imported:
-    """Redacts outside the transaction; inside it the source's row lets one import of the thread in at a time."""
+    """Redacts outside the transaction; inside it the source's row lets one import of the thread in at a time.
+
+    The team's row comes before the tasks of the team, here as everywhere, or two would wait for each other.
+    """
     now = clock.now()
     turns = prepare(session.turns, now=now, policy=policy)
     submitter = actor.id if actor.kind is PrincipalKind.USER else None
@@ -147,7 +151,10 @@ def _import(actor: Principal, agent: Agent, session: ImportedSession, policy: Po
             ledger=ledger,
             parts=session.form == "otlp",
         )
-        for turn, known in _recognized(turns, source, same_form=session.form in source.forms):
+        recognized = _recognized(turns, source, same_form=session.form in source.forms)
+        if recognized:
+            lock_scheduler(agent.team_id)
+        for turn, known in recognized:
             if known is None:
                 writer.add(turn)
             else:

@@ -47,7 +47,7 @@ class Inquiry:
     holders: Question[set[UUID]]
     log_end: Question[tuple[int, datetime]]
     threads: Question[dict[UUID, list[LogLine]]]
-    graphs: Question[dict[UUID, list[NodeState]]]
+    graphs: Question[dict[UUID, tuple[NodeState, ...]]]
     held: Question[set[tuple[UUID, int]]]
 
     def questions(self) -> tuple[Question[Any], ...]:

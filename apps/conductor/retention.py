@@ -49,7 +49,10 @@ def _prune_deliveries(policy: Policy) -> Counter[str]:
     chosen = list(_old_deliveries(before).order_by("created_at").values_list("pk", flat=True)[:_ROWS_AT_ONCE])
     with writing():
         count, _ = WebhookDelivery.objects.filter(pk__in=chosen).delete()
-        WebhookEndpoint.objects.filter(removed_at__lte=before, deliveries=None).delete()
+    with writing():  # in the order of whoever sends or changes: an endpoint first, then what belongs to it
+        over = WebhookEndpoint.objects.filter(removed_at__lte=before, deliveries=None)
+        locked = over.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True)
+        WebhookEndpoint.objects.filter(pk__in=list(locked)).delete()
     return Counter(deliveries=count, batches=1) if count else Counter()
 
 

@@ -20,7 +20,7 @@ from apps.ledger.services import recording
 from apps.memory.selectors import notes_to_land
 from apps.memory.services.landing.render import render_agent_instructions, require_fitting
 from apps.memory.services.recipients import deny_newcomers
-from apps.memory.services.withdraw import withdraw_from_agent
+from apps.memory.services.withdraw import withdraw_from_agents
 from apps.tasks.models import PlanNode, Task, TaskStatus
 from apps.tasks.selectors import TERMINAL
 from apps.teams.adapters import make_folders
@@ -100,7 +100,7 @@ def retire_agent(*, actor: Principal, agent: Agent) -> None:
         if _has_work(agent):
             raise AgentBusy
         agent_services.retire_agent(actor=actor, agent=agent)
-        withdraw_from_agent(agent=agent.pk, organization=agent.organization_id, ledger=ledger)
+        withdraw_from_agents(agents=[agent.pk], organization=agent.organization_id, ledger=ledger)
     wake_removals()
 
 
@@ -119,8 +119,8 @@ def archive_team(*, actor: Principal, team: Team) -> None:
         if Task.objects.filter(team=team).exclude(status__in=TERMINAL).exists():
             raise TeamBusy
         team_services.archive_team(actor=actor, team=team)
-        for agent in active_agents(team.pk):
-            withdraw_from_agent(agent=agent.pk, organization=team.organization_id, ledger=ledger)
+        agents = list(active_agents(team.pk).values_list("pk", flat=True))
+        withdraw_from_agents(agents=agents, organization=team.organization_id, ledger=ledger)
     wake_removals()
 
 

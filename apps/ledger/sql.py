@@ -300,7 +300,7 @@ def marks(values: Sequence[Any]) -> str:
 def for_update(*, no_key: bool = False) -> str:
     """Locks the rows of a SELECT where the database has row locks; SQLite has one writer anyway.
 
-    With `no_key` others may go on to point at them.
+    With `no_key` others may go on to point at them. Which table comes before which says tests/support/lock_order.py.
     """
     if connection.vendor != "postgresql":
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -34,7 +34,7 @@ class RunningTask:
         return replace(self, nodes=tuple(nodes))
 
 
-def node_states(tasks: Collection[UUID]) -> Query[dict[UUID, list[NodeState]]]:
+def node_states(tasks: Collection[UUID]) -> Query[dict[UUID, tuple[NodeState, ...]]]:
     """The graphs of some tasks as the rules see them, each in plan order."""
     return Query(
         f'SELECT task_id, "index", status, attempts FROM tasks_plannode WHERE task_id IN ({marks(list(tasks))})',
@@ -59,7 +59,7 @@ def _running(rows: Rows) -> dict[UUID, RunningTask]:
         known = found.get(task) or found.setdefault(task, (cancelled is not None, segment is not None, {}))
         known[2][index] = (status, attempts)
     return {
-        (key := as_uuid(task)): RunningTask(nodes=tuple(_states(key, now)), cancelling=cancelling, in_segment=owned)
+        (key := as_uuid(task)): RunningTask(nodes=_states(key, now), cancelling=cancelling, in_segment=owned)
         for task, (cancelling, owned, now) in found.items()
     }
 
@@ -72,14 +72,14 @@ def _by_task(rows: Rows) -> dict[UUID, dict[int, tuple[str, int]]]:
     return {as_uuid(task): now for task, now in found.items()}
 
 
-def _states(task: UUID, now: Mapping[int, tuple[str, int]]) -> list[NodeState]:
+def _states(task: UUID, now: Mapping[int, tuple[str, int]]) -> tuple[NodeState, ...]:
     """Most nodes are as they were when this process looked last; making a thousand anew costs more than the query."""
-    states = [
+    states = tuple(
         node
         if (node.status, node.attempts) == now[node.index]
         else replace(node, status=NodeStatus(now[node.index][0]), attempts=now[node.index][1])
         for node in _known(task)
-    ]
+    )
     _keep(task, states)
     return states
 
@@ -105,7 +105,7 @@ def _known(task: UUID) -> tuple[NodeState, ...]:
     return found
 
 
-def _keep(task: UUID, states: Sequence[NodeState]) -> None:
-    _graphs[task] = tuple(states)
+def _keep(task: UUID, states: tuple[NodeState, ...]) -> None:
+    _graphs[task] = states
     while len(_graphs) > _KEPT:
         _graphs.popitem(last=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from apps.ledger.services import Recorder, recording
@@ -49,26 +50,28 @@ def expire_note(*, note: UUID) -> bool:
     return True
 
 
-def withdraw_from_agent(*, agent: UUID, organization: UUID, ledger: Recorder) -> list[UUID]:
-    """Everything an agent holds or is about to hold, taken back; the notes stay with their other recipients."""
-    live = Landing.objects.filter(agent_id=agent, status__in=LIVE_LANDINGS).values_list("pk", flat=True)
-    landings = list(live)
-    request_removal(landings=landings)
+def withdraw_from_agents(*, agents: Collection[UUID], organization: UUID, ledger: Recorder) -> None:
+    """Everything some agents hold or are about to hold, taken back; the notes stay with their other recipients.
+
+    The notes are locked first and in one order: who lands or decides one of them has done so, or sees what is left.
+    """
     open_states = [NoteStatus.PENDING, NoteStatus.QUARANTINED, NoteStatus.APPROVED, NoteStatus.ACTIVE]
     rows = Recipient.objects.filter(
-        agent_id=agent,
+        agent_id__in=agents,
         verdict="granted",
         note__organization_id=organization,
         note__status__in=[status.value for status in open_states],
     )
-    for row in rows.select_related("note"):
+    list(Note.objects.select_for_update().filter(pk__in=rows.values("note_id")).order_by("pk").values_list("pk"))
+    live = Landing.objects.filter(agent_id__in=agents, status__in=LIVE_LANDINGS)
+    request_removal(landings=list(live.values_list("pk", flat=True)))
+    for row in rows.select_related("note").order_by("agent__position", "note"):
         Recipient.objects.filter(pk=row.pk).update(
             verdict="withheld", reason=WithholdReason.AGENT_RETIRED.value, match_kind=""
         )
-        gone = [item for item in assessed_rows(row.note) if item.agent == agent]
+        gone = [item for item in assessed_rows(row.note) if item.agent == row.agent_id]
         record_withheld(row.note, gone, ledger)
         seal_digest(row.note)
-    return landings
 
 
 def reset_segment_notes(*, segment: Segment, ledger: Recorder) -> list[UUID]:
@@ -77,7 +80,7 @@ def reset_segment_notes(*, segment: Segment, ledger: Recorder) -> list[UUID]:
         segment=segment, decided_by__isnull=True, written_by__isnull=True, edited_by__isnull=True
     )
     reset = []
-    for note in automatic:
+    for note in automatic.order_by("pk"):
         if next_status(NoteStatus(note.status), NoteStep.REVOKE) is not None:
             withdraw_note(note=note, step=NoteStep.REVOKE, reason="segment_resumed", ledger=ledger)
             ledger.record(NoteReset(note=note.pk, team=note.team_id, segment=segment.pk))

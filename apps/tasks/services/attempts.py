@@ -64,12 +64,13 @@ def expired_attempts(attempts: Sequence[UUID], *, at: datetime) -> set[UUID]:
 
 
 def renew(attempts: Collection[UUID], *, policy: Policy) -> set[UUID]:
-    """Extends the leases that are still held and returns which those are; a lost lease means: stop."""
+    """Extends the leases that are still held and returns which those are; a lost lease means: stop.
+
+    Each by itself: whoever ends several at once holds some of them and waits for the others, in an order of its own.
+    """
     now = clock.now()
-    AgentLease.objects.filter(attempt__in=attempts).update(
-        heartbeat_at=now, expires_at=now + timedelta(seconds=policy.lease_s)
-    )
-    return set(AgentLease.objects.filter(attempt__in=attempts).values_list("attempt_id", flat=True))
+    extended = {"heartbeat_at": now, "expires_at": now + timedelta(seconds=policy.lease_s)}
+    return {attempt for attempt in attempts if AgentLease.objects.filter(attempt=attempt).update(**extended)}
 
 
 def save_spans(*, attempt: UUID, fence: int, spans: Sequence[tuple[int, SpanDraft]], policy: Policy) -> None:

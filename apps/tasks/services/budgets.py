@@ -44,14 +44,17 @@ def set_budget(
     require_limits(limits)
     with recording(organization, actor=actor.actor) as ledger:
         Organization.objects.select_for_update(no_key=True).get(pk=organization)  # two owners, one budget
-        return _save(organization, team, task, limits, monthly, ledger)
+        found = Budget.objects.select_for_update().filter(organization=organization, team=team, task=task).first()
+        if found is None and limits == NO_LIMITS:
+            return None
+        return _save(found, organization, team, task, limits, monthly, ledger)
 
 
 def open_task_budget(*, task: Task, limits: Limits, ledger: Recorder) -> None:
     """The budget that a task is submitted with, in the transaction that saves the task."""
     if limits != NO_LIMITS:
         require_limits(limits)
-        _save(task.organization_id, task.team_id, task.pk, limits, False, ledger)
+        _save(None, task.organization_id, task.team_id, task.pk, limits, False, ledger)
 
 
 def require_limits(limits: Limits) -> None:
@@ -77,11 +80,14 @@ def _scope(scope: Organization | Team | Task) -> tuple[UUID, UUID | None, UUID |
 
 
 def _save(
-    organization: UUID, team: UUID | None, task: UUID | None, limits: Limits, monthly: bool, ledger: Recorder
+    found: Budget | None,
+    organization: UUID,
+    team: UUID | None,
+    task: UUID | None,
+    limits: Limits,
+    monthly: bool,
+    ledger: Recorder,
 ) -> Budget | None:
-    found = Budget.objects.select_for_update().filter(organization=organization, team=team, task=task).first()
-    if found is None and limits == NO_LIMITS:
-        return None
     now = clock.now()
     budget = found or Budget(id=new_id(), organization_id=organization, team_id=team, task_id=task, since=now)
     if monthly and not budget.monthly:

@@ -71,7 +71,7 @@ def cancel_task(*, actor: Principal, task: Task) -> tuple[UUID, ...]:
         if not running:
             graph = node_states([task.pk]).ask().get(task.pk)
             if graph:
-                ending = RunningTask(nodes=tuple(graph), cancelling=True, in_segment=task.segment_id is not None)
+                ending = RunningTask(nodes=graph, cancelling=True, in_segment=task.segment_id is not None)
                 settle_tasks({task.pk: ending}, team=task.team_id, ledger=ledger, now=now)
             else:
                 Task.objects.filter(pk=task.pk).update(status=TaskStatus.CANCELLED, settled_at=now)

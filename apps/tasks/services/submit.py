@@ -53,10 +53,10 @@ def submit_task(
     now = clock.now()
 
     with recording(team.organization_id, actor=actor.actor) as ledger:
+        (seq,) = take_numbers(team.pk, 1)  # the scheduler's row before the team's own, as everybody locks them
         is_open, agents = ask(locked_open(team.pk), active_count(team.pk))
         if not is_open or agents < policy.team_agents_min:
             raise TeamNotReady
-        (seq,) = take_numbers(team.pk, 1)
         task = Task(
             id=new_id(),
             organization_id=team.organization_id,

@@ -149,13 +149,17 @@ def _intend(note: Note, claim: int, *, joining: Collection[UUID]) -> tuple[list[
     """The landings of a note, and which are new; after a crash the same rows come back, written or not.
 
     None when a new skill was taken since somebody looked; of two notes that make the same one, the second waits.
+    Agents are locked before notes, here as everywhere, so that who gets the note is asked again behind both.
     """
     new: set[UUID] = set()
+    recipients = Recipient.objects.filter(note=note, verdict="granted")
     with recording(note.organization_id) as ledger:
+        agents = Agent.objects.select_for_update(no_key=True).filter(pk__in=recipients.values("agent_id"))
+        locked = set(agents.order_by("pk").values_list("pk", flat=True))
         if not Note.objects.select_for_update().filter(pk=note.pk, landing_claim=claim).exists():
             return [], new
-        recipients = Recipient.objects.filter(note=note, verdict="granted")
-        list(Agent.objects.select_for_update(no_key=True).filter(pk__in=recipients.values("agent_id")).order_by("pk"))
+        if recipients.exclude(agent__in=locked).exists():
+            return [], new
         require_still_here(note.team_id, note.team.host)
         if not set(taken_keys(note)) <= set(joining):
             return None

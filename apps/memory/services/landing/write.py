@@ -144,10 +144,10 @@ def _record(landing: Landing, agent: Agent, kind: FileKind, text: str, *, confir
     now = clock.now()
     with recording(landing.organization_id) as ledger:
         save_file_record(agent, landing.file, kind, text)
+        close_threads([agent.pk])
         changed = Landing.objects.filter(pk=landing.pk, status=LandingStatus.INTENDED).update(
             status=LandingStatus.LANDED, kind=kind, landed_at=now, confirmed_at=now if confirmed else None, fault=""
         )
-        close_threads([agent.pk])
         if changed:
             ledger.record(
                 LandingCompleted(
