@@ -111,12 +111,16 @@ class Runner:
             go_on(finished)
 
     def _room_for(self, team: UUID, organization: UUID) -> int:
-        """How many attempts may begin now; the rest of the free slots is kept for who runs less and waits."""
+        """How many attempts may begin now; the rest of the free slots is kept for who runs less and waits.
+
+        Who has ended an attempt and was not dispatched yet waits too: its next one may be ready.
+        """
         with self._lock:
             free = 0 if self._draining else self._slots - len(self._live)
             self._hungry.pop(team, None)
+            waiting = {of: ends[0].claimed.organization for of, ends in self._ends.items()} | self._hungry
             running = Counter(live.claimed.organization for live in self._live.values())
-            return room_for(organization, free=free, running=running, waiting=self._hungry.values())
+            return room_for(organization, free=free, running=running, waiting=waiting.values())
 
     def _settle_and_claim(
         self, team: UUID, organization: UUID, ends: list[Ended], room: int

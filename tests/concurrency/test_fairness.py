@@ -7,17 +7,37 @@ import threading
 import pytest
 
 from apps.conductor.pool import embedded_pool
+from apps.conductor.runner import Runner
 from apps.conductor.story import submit
 from apps.tasks.models import Attempt, Task
 from apps.teams.services.teams import create_team
 from tests.support.cast import Cast, add_agent
 from tests.support.plans import node
 from tests.support.scripted import ScriptedRuntime
+from tests.support.workers import wait_until
 from tikitaka.ports import Launch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SLOTS = 2
 STEPS = 4
+
+
+def test_who_has_just_ended_a_step_finds_a_slot_for_the_next(committed_cast: Cast) -> None:
+    cast, started = committed_cast, []
+    many = [node(agent, read=True) for agent in (1, 2, 3)]
+    submit(actor=cast.operator, team=cast.team, prompt="many", plan=many)
+    single = submit(actor=cast.stranger, team=cast.other_team, prompt="one", plan=[node(1), node(2, after=(1,))]).task
+    runner = Runner(start=started.append, slots=SLOTS, runtimes=ScriptedRuntime())
+    runner.dispatch(cast.other_team.pk)
+    runner.dispatch(cast.team.pk)
+    first, _ = started
+    first()
+
+    runner.dispatch(cast.team.pk)
+    runner.dispatch(cast.other_team.pk)
+    runner.stop()
+
+    assert [len(started), Attempt.objects.filter(task=single).count()] == [3, 2]
 
 
 def test_a_single_task_beside_many(committed_cast: Cast) -> None:
@@ -40,6 +60,7 @@ def test_a_single_task_beside_many(committed_cast: Cast) -> None:
                 submit(actor=cast.operator, team=team, prompt="many", plan=[node(1), node(2), node(3)])
         steps = [node(1 + step % 2, after=(step,) if step else ()) for step in range(STEPS)]
         single = submit(actor=cast.stranger, team=cast.other_team, prompt="one", plan=steps).task
+        wait_until(lambda: cast.other_team.pk in pool.runner._hungry, 60)
         everybody_waits.set()
         assert pool.drain(120)
 
