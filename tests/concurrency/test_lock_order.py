@@ -5,19 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 from django.db import connection, connections, transaction
 
 from apps.conductor.import_rows import UNKNOWN_PROMPT
 from apps.conductor.importing import import_sessions
+from apps.conductor.story import submit
 from apps.conductor.teams import archive_team, retire_agent
+from apps.ledger import clock
 from apps.ledger.queries import Query
 from apps.ledger.sql import fetch, for_update, together
 from apps.memory.models import Landing, Note, Recipient
 from apps.memory.selectors import LIVE_LANDINGS
 from apps.memory.services.landing import land as landing
-from apps.tasks.models import Task
+from apps.tasks.models import AgentLease, Task
+from apps.tasks.services.attempts import renew
+from apps.tasks.services.claim import claim_ready
 from apps.tasks.services.log import lock_scheduler
 from apps.tasks.services.submit import submit_task
 from apps.teams.models import Team
@@ -25,6 +30,7 @@ from tests.flows.test_importing import recorded
 from tests.support.cast import Cast
 from tests.support.lock_order import Transaction, Watch
 from tests.support.notes import approved, verdicts
+from tests.support.plans import node
 from tests.support.workers import wait_until
 from tikitaka.policy import DEFAULT
 
@@ -102,6 +108,26 @@ class TestNobodyWaitsInACircle:
         )
 
         assert Task.objects.get().first_seq == 1
+
+    @pytest.mark.parametrize("held", [0, 1])
+    def test_leases_are_renewed_while_several_attempts_end(self, committed_cast: Cast, held: int) -> None:
+        cast = committed_cast
+        plan = [node(1, read=True), node(2, read=True)]
+        submit(actor=cast.operator, team=cast.team, prompt="Build it", plan=plan)
+        claimed = claim_ready(team=cast.team.pk, organization=cast.organization.pk, policy=DEFAULT)
+        attempts = [item.attempt for item in claimed]
+
+        def lock(place: int) -> None:
+            AgentLease.objects.select_for_update().get(attempt=attempts[place])
+
+        meet(
+            lambda: renew(attempts, policy=DEFAULT),
+            first=lambda: lock(held),
+            then=lambda: lock(1 - held),
+        )
+
+        now = clock.now() + timedelta(seconds=DEFAULT.lease_s / 2)
+        assert AgentLease.objects.filter(expires_at__gt=now).count() == 2
 
     def test_an_agent_retires_while_a_note_of_its_is_decided(self, committed_cast: Cast) -> None:
         cast = committed_cast
