@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
 from apps.conductor.import_rows import UNKNOWN_PROMPT
 from apps.conductor.importing import import_sessions
@@ -31,6 +30,7 @@ from tests.support.cast import Cast
 from tests.support.lock_order import Transaction, Watch
 from tests.support.notes import approved, verdicts
 from tests.support.plans import node
+from tests.support.threads import closing_connections, waits_for_a_lock
 from tests.support.workers import wait_until
 from tikitaka.policy import DEFAULT
 
@@ -38,46 +38,16 @@ database = pytest.mark.django_db(transaction=True)
 only_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer and no row locks")
 
 
-@contextmanager
-def beside(work: Callable[[], object]) -> Iterator[threading.Event]:
-    """Does `work` in a thread of its own while the block runs, and raises what went wrong there."""
-    done, errors = threading.Event(), []
-
-    def run() -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 raised below
-            errors.append(error)
-        finally:
-            connections.close_all()
-            done.set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield done
-    finally:
-        thread.join(60)
-    assert not thread.is_alive()
-    if errors:
-        raise errors[0]
-
-
-def somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees what it saw first
-        cursor.execute("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-        return cursor.fetchone() is not None
-
-
 def meet(work: Callable[[], object], *, first: Callable[[], object], then: Callable[[], object]) -> None:
     """`first` locks, `work` comes to wait for it in another thread, and then `then` locks something else."""
-    locked = threading.Event()
-    with beside(lambda: locked.wait(30) and work()), transaction.atomic():
-        first()
-        locked.set()
-        wait_until(somebody_waits, 30)
-        then()
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            first()
+            working = threads.submit(closing_connections, work)
+            wait_until(lambda: waits_for_a_lock() or working.done(), 30)
+            assert not working.done()
+            then()
+        working.result(60)
 
 
 @database
@@ -146,24 +116,24 @@ class TestNobodyWaitsInACircle:
 def test_what_begins_to_land_while_its_agent_goes_is_taken_out_again(
     committed_cast: Cast, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
-    cast, original, began = committed_cast, landing._new_landing, threading.Event()
+    cast, original, going = committed_cast, landing._new_landing, []
     note = approved(cast)
 
     def go() -> None:
-        began.wait(30)
         if ends == "team":
             archive_team(actor=cast.operator, team=cast.team)
         else:
             retire_agent(actor=cast.operator, agent=cast.agents["backend"])
 
     def slow(*arguments: object) -> Landing:
-        began.set()
-        assert not gone.wait(1), "it is over before what it must take back is there"
+        going.append(threads.submit(closing_connections, go))
+        assert wait(going, timeout=1).not_done, "it is over before what it must take back is there"
         return original(*arguments)
 
     monkeypatch.setattr(landing, "_new_landing", slow)
-    with beside(go) as gone:
+    with ThreadPoolExecutor(1) as threads:
         landing.land_note(note=note.pk, policy=DEFAULT)
+        going[0].result(60)
 
     left = Landing.objects.filter(status__in=LIVE_LANDINGS, remove_requested_at=None)
     assert not left.exists()

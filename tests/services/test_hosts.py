@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import redis
-from django.db import connections
 
 from apps.audit.doctor import hosts as checks
 from apps.audit.doctor import installation
@@ -34,6 +33,7 @@ from tests.support.cast import Cast, add_agent, assemble
 from tests.support.hosts import Hosts
 from tests.support.notes import approved
 from tests.support.plans import node
+from tests.support.threads import closing_connections, waits_for_a_lock
 from tests.support.workers import BROKER, Fleet, empty_broker, fleet, wait_until
 from tikitaka.hosts import WorkspaceElsewhere
 from tikitaka.policy import DEFAULT
@@ -249,11 +249,11 @@ def test_a_claim_that_waited_for_a_move_is_refused(installed: Installation, monk
     monkeypatch.setattr(relocation, "_compare", lambda agents: [])
     hosts.see("beta")
     with ThreadPoolExecutor(2) as threads:
-        moved = threads.submit(closing, move_team, actor=cast.operator, team=cast.team, host="beta")
+        moved = threads.submit(closing_connections, move_team, actor=cast.operator, team=cast.team, host="beta")
         assert binding.wait(90)
         hosts.see("alpha")
         claimed = threads.submit(
-            closing, claim_ready, team=cast.team.pk, organization=cast.organization.pk, policy=DEFAULT
+            closing_connections, claim_ready, team=cast.team.pk, organization=cast.organization.pk, policy=DEFAULT
         )
         wait_until(lambda: waits_for_a_lock() or claimed.done(), 90)
         go_on.set()
@@ -261,22 +261,6 @@ def test_a_claim_that_waited_for_a_move_is_refused(installed: Installation, monk
         with pytest.raises(WorkspaceElsewhere):
             claimed.result(90)
     assert not Attempt.objects.exists()
-
-
-def closing(work: Callable[..., Any], **options: Any) -> Any:
-    """Runs in a thread that leaves no connection behind."""
-    try:
-        return work(**options)
-    finally:
-        connections.close_all()
-
-
-def waits_for_a_lock() -> bool:
-    with connections["default"].cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
-        return bool(cursor.fetchone()[0])
 
 
 class TestWords:
